@@ -15,7 +15,7 @@ import pandas
 import pytest
 
 from conftest import ROOT
-from processes import PATIENCE_S, free_port, start, wait_for_listener
+from processes import PATIENCE_S, free_port, start, until, wait_for_listener
 
 pytestmark = pytest.mark.real_time
 
@@ -39,6 +39,14 @@ def receive(port: int, out: Path, *more: str) -> subprocess.Popen[str]:
 
 def send(port: int, out: Path, *more: str) -> subprocess.Popen[str]:
     return start("send", CALL, *SETS, *more, "--to", f"127.0.0.1:{port}", "--out", out)
+
+
+def send_a_while(port: int, folder: Path, *more: str) -> subprocess.Popen[str]:
+    """A sender of which a few seconds of the call are under way or have arrived."""
+    process = send(port, folder / "sender", *more, "--pcap", str(folder / "sent.pcap"))
+    growing = folder / "sent.pcap.part"
+    until("packets", lambda: growing.exists() and growing.stat().st_size > 150_000)
+    return process
 
 
 def kill(process: subprocess.Popen[str]) -> None:
@@ -69,9 +77,11 @@ def throughput(out: Path, stream: str, begin: float) -> float:
 
 def test_a_receiver_that_is_killed_and_started_again_takes_the_call_up(tmp_path: Path) -> None:
     port = free_port()
+    begun = time.monotonic()
     receiver = receive(port, tmp_path / "first")
-    sender = send(port, tmp_path / "sender")
-    time.sleep(4)
+    # The next one takes as long to begin, and sees two seconds of the call after that.
+    duration = 8 + 3 * (time.monotonic() - begun)
+    sender = send_a_while(port, tmp_path, "--set", f"duration={duration:.0f}s")
     kill(receiver)
     again = receive(port, tmp_path / "again")
     ended(sender)
@@ -88,9 +98,7 @@ def test_a_receiver_that_is_killed_and_started_again_takes_the_call_up(tmp_path:
 def test_a_sender_that_is_killed_and_started_again_has_the_receiver(tmp_path: Path) -> None:
     port = free_port()
     receiver = receive(port, tmp_path / "receiver")
-    sender = send(port, tmp_path / "first")
-    time.sleep(4)
-    kill(sender)
+    kill(send_a_while(port, tmp_path))
     ended(send(port, tmp_path / "again"))
     assert "fell silent; from" in ended(receiver)
     # The figures are of the second sender, from its own beginning on.
