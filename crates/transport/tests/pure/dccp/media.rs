@@ -1,7 +1,7 @@
 //! RTP in datagrams (RFC 5762 section 4.1): numbers, frames, and what is discarded.
 
-use crate::net::ms;
-use crate::standin::StandIns;
+use super::net::ms;
+use super::standin::StandIns;
 use paceline_cc::StreamId;
 use paceline_media::{Cbr, CbrParams, FrameRate, PlayoutConfig, Source};
 use paceline_transport::dccp::{CCID_2, Carried, Ccids, DccpConfig, DccpReceiver, DccpSender, open_pair};

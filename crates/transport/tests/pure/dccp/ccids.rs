@@ -1,6 +1,6 @@
 //! The controllers themselves, CCID 2 and CCID 3, over a pipe that loses both ways.
 
-use crate::net::{Action, Pair, To};
+use super::net::{Action, Pair, To};
 use paceline_cc::ccid::ccid2::{self, Ccid2};
 use paceline_cc::ccid::ccid3::{self, Ccid3, Ccid3Receiver};
 use paceline_cc::{Controller, FlowSetup, Snapshot};

@@ -1,6 +1,6 @@
 //! Opening a connection: RFC 4340 section 8.1.
 
-use crate::net::{Action, PORTS, Pair, SERVICE, To, ms, only, reset};
+use super::net::{Action, PORTS, Pair, SERVICE, To, ms, only, reset};
 use paceline_transport::dccp::{DccpConfig, Event, State};
 use paceline_units::{Ecn, TimeDelta};
 use paceline_wire::dccp::{Body, DccpOption, PacketType, Payload, ResetCode, SequenceNumber, ServiceCode};

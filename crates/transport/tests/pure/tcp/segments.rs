@@ -4,7 +4,7 @@
 //! It needs only the module and the crates below, so that the fuzz target `tcp_segments` takes this very file in
 //! by its path.
 
-#[path = "../../../units/tests/script/mod.rs"]
+#[path = "../../../../units/tests/script/mod.rs"]
 mod bytes;
 
 use bytes::Script;

@@ -1,6 +1,6 @@
 //! Losses, and how many round trips each way of recovery takes to repair them.
 
-use crate::net::{Action, Net, at, ms};
+use super::net::{Action, Net, at, ms};
 use paceline_cc::{Controller, Recovery};
 use paceline_transport::tcp::{EcnEcho, Flags, RecoveryKind, Segment, TcpConfig, TcpReceiver};
 use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd};

@@ -1,6 +1,6 @@
 //! Sequence and acknowledgement numbers: RFC 4340 section 7.
 
-use crate::net::{Action, Pair, To, only};
+use super::net::{Action, Pair, To, only};
 use paceline_transport::dccp::{DccpConfig, Event, FeatureId, Location, SEQUENCE_WINDOW_MAX, State};
 use paceline_units::{Ecn, TimeDelta};
 use paceline_wire::dccp::{Body, DccpOption, PacketType, Payload, SequenceNumber};

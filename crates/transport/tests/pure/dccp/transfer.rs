@@ -1,6 +1,6 @@
 //! Data both ways over a bad path, and what acknowledgements say of it: RFC 4340 section 11.
 
-use crate::net::{Action, Pair, To};
+use super::net::{Action, Pair, To};
 use paceline_cc::ReceiverReport;
 use paceline_transport::dccp::{CCID_3, DccpConfig, FeatureId, Location, State};
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, TimeDelta};
@@ -337,7 +337,7 @@ fn section_8_1_data_opens_a_server_that_acknowledges_by_the_ack_ratio_alone() {
         pair.send(To::Client, 100);
         pair.run(secs(2));
         assert_eq!(pair.delivered(To::Server).len(), 1);
-        let (arrives, first) = (crate::net::ms(150), pair.types(To::Client, 0).len());
+        let (arrives, first) = (super::net::ms(150), pair.types(To::Client, 0).len());
         assert!(first >= 2, "a Response and an Ack");
         let ack = pair
             .log

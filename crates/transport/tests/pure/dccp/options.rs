@@ -1,6 +1,6 @@
 //! Options: RFC 4340 sections 5.8, 9, 11.6, 11.7, 12.1 and 13.
 
-use crate::net::{Action, Pair, To, only, reset};
+use super::net::{Action, Pair, To, only, reset};
 use paceline_cc::ccid::{DropCode, LossIntervals};
 use paceline_transport::dccp::{
     CCID_3, DccpConfig, Event, FeatureId, Location, NegotiationState, SendError, State,

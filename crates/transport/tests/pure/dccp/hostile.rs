@@ -1,6 +1,6 @@
 //! Whatever happens, nothing panics, memory is bounded, and a connection survives those who cannot see it.
 
-use crate::script::drive;
+use super::script::drive;
 use paceline_units::RandomStream;
 use proptest::prelude::*;
 
@@ -27,6 +27,6 @@ fn long_scripts_keep_every_promise() {
 #[test]
 fn leaps_of_centuries_keep_every_promise() {
     // What the fuzzer found: timers stood still where the clock ends.
-    let found = include_bytes!("../../../../fuzz/seeds/dccp_connection/hostile-leaps");
+    let found = include_bytes!("../../../../../fuzz/seeds/dccp_connection/hostile-leaps");
     assert_eq!(drive(found), Ok(()));
 }

@@ -1,7 +1,7 @@
 //! Accurate ECN feedback (RFC 9768) from end to end: what is agreed on, and what the sender learns of marks.
 
-use crate::net::{Action, Net, Rule, at, ms};
-use crate::recovery::config;
+use super::net::{Action, Net, Rule, at, ms};
+use super::recovery::config;
 use paceline_cc::Marking;
 use paceline_transport::SendingEnd;
 use paceline_transport::tcp::{EcnEcho, EcnSupport, Flags, RecoveryKind, Segment, TcpConfig};

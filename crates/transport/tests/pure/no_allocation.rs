@@ -1,9 +1,5 @@
 //! A sender of ready-made media allocates nothing per packet once warm: the application's buffers go in and come back.
 
-#[path = "../../units/tests/counting/mod.rs"]
-mod counting;
-
-use counting::Counting;
 use paceline_cc::{AnyController, ControllerParams, FlowSetup};
 use paceline_transport::rtp::media::{MediaPacket, MediaSender, MediaStreamConfig, RepairConfig};
 use paceline_transport::rtp::rtcp::{NtpClock, RtcpConfig};
@@ -13,9 +9,6 @@ use paceline_wire::FeedbackFormat;
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use paceline_wire::rtcp::nack;
 use std::sync::Arc;
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Frames of four packets, one in 20 ms, each reported on 10 ms after it left: allocations while frames `counted` are sent.
 fn allocations(kind: &str, frames: u64, counted: u64) -> u64 {
@@ -30,7 +23,7 @@ fn allocations(kind: &str, frames: u64, counted: u64) -> u64 {
     let (mut before, mut sent) = (0, 0);
     for frame in 0..frames {
         if frame == frames - counted {
-            before = counting::allocations();
+            before = crate::counting::allocations();
         }
         let now = Time::from_nanos(frame * 20_000_000);
         for part in 0..4 {
@@ -63,7 +56,7 @@ fn allocations(kind: &str, frames: u64, counted: u64) -> u64 {
         }
     }
     assert!(sent > frames, "{kind} sent {sent} packets");
-    counting::allocations() - before
+    crate::counting::allocations() - before
 }
 
 #[test]
@@ -90,7 +83,7 @@ fn allocations_with_repair(kind: &str, frames: u64, counted: u64) -> u64 {
     let (mut before, mut again, mut report) = (0, 0, Feedback::default());
     for frame in 0..frames {
         if frame == frames - counted {
-            before = counting::allocations();
+            before = crate::counting::allocations();
         }
         let now = Time::from_nanos(frame * 20_000_000);
         let packet = MediaPacket::payload(frame, (96, frame as u32, true), payload.clone()).expect("sound");
@@ -128,7 +121,7 @@ fn allocations_with_repair(kind: &str, frames: u64, counted: u64) -> u64 {
         }
     }
     assert!(again > frames / 20, "{kind} sent {again} packets again");
-    counting::allocations() - before
+    crate::counting::allocations() - before
 }
 
 #[test]

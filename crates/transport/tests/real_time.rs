@@ -1,4 +1,4 @@
-//! The example of a plain UDP program runs, over the loopback interface.
+//! A program of its own, for it needs sockets and a clock: the example of a plain UDP program runs, over the loopback interface.
 
 #[allow(dead_code, reason = "the test calls what `main` calls")]
 #[path = "../examples/udp.rs"]

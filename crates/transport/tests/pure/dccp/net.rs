@@ -1,6 +1,6 @@
 //! A client and a server over a pipe in virtual time that does to each packet what a test says.
 
-use crate::standin::StandIns;
+use super::standin::StandIns;
 use paceline_transport::Transmit;
 use paceline_transport::dccp::{Ccids, Connection, DccpConfig, Event, State};
 use paceline_units::{Ecn, Time, TimeDelta};

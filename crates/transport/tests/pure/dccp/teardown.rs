@@ -1,7 +1,7 @@
 //! Closing a connection: RFC 4340 section 8.3.
 
-use crate::net::{Action, PORTS, Pair, SERVICE, To, only, reset};
-use crate::standin::StandIns;
+use super::net::{Action, PORTS, Pair, SERVICE, To, only, reset};
+use super::standin::StandIns;
 use paceline_transport::dccp::{Connection, DccpConfig, SendError, State};
 use paceline_units::{Ecn, TimeDelta};
 use paceline_wire::dccp::{Body, PacketType, Payload, ResetCode, ResetReason, SequenceNumber};

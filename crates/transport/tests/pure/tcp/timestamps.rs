@@ -1,7 +1,7 @@
 //! Timestamps (RFC 7323): what is old is not let in, and what was sent again for nothing is taken back (RFC 3522).
 
-use crate::net::{Action, Net, at, ms};
-use crate::recovery::config;
+use super::net::{Action, Net, at, ms};
+use super::recovery::config;
 use paceline_cc::{Controller, Recovery};
 use paceline_transport::tcp::{Flags, RecoveryKind, Segment, TcpConfig, TcpReceiver, stamp};
 use paceline_transport::{Follows, PathFacts, ReceivingEnd, SendingEnd};

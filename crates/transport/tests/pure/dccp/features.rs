@@ -1,6 +1,6 @@
 //! Feature negotiation: RFC 4340 section 6.
 
-use crate::net::{Action, Pair, To, only, reset};
+use super::net::{Action, Pair, To, only, reset};
 use paceline_transport::dccp::{
     CCID_2, CCID_3, DccpConfig, Event, FeatureChange, FeatureId, Location, NegotiationState, State,
 };

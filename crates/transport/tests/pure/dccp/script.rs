@@ -4,10 +4,10 @@
 //! It needs only the modules and the crates below, so that the fuzz target `dccp_connection` takes this very
 //! file in by its path.
 
-#[path = "../../../units/tests/script/mod.rs"]
+#[path = "../../../../units/tests/script/mod.rs"]
 mod bytes;
 
-use crate::standin::StandIns;
+use super::standin::StandIns;
 use bytes::Script;
 use paceline_cc::ccid::DropCode;
 use paceline_transport::dccp::{

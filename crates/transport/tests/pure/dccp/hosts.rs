@@ -1,6 +1,6 @@
 //! Many connections on one address: RFC 4340 sections 8.1.2 to 8.1.4 and 8.5, steps 2 and 3.
 
-use crate::standin::StandIns;
+use super::standin::StandIns;
 use paceline_transport::dccp::{DccpConfig, Event, FlowId, Host, HostConfig, ListenError, State};
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{

@@ -1,18 +1,11 @@
 //! Once warm, frames and packets go from the source through the queue to the display without allocating.
 
-#[path = "../../units/tests/counting/mod.rs"]
-mod counting;
-
-use counting::Counting;
 use paceline_media::{
     AdaptiveParams, ArrivedPacket, FrameLadder, FrameRate, FrameSizeParams, Playout, PlayoutConfig,
     SendQueue, Source, TraceEncoder, TraceEncoderParams, VideoModel, VideoModelKind, VideoModelParams,
     frame_sizes,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Sends `frames` frames with a queue of up to 20 of them, every 97th packet lost; answers how many were displayed.
 fn run(
@@ -74,9 +67,9 @@ fn nothing_is_allocated_once_warm() {
             let mut playout = Playout::new(config);
             let mut next = 0;
             run(&mut source, &mut queue, &mut playout, 1_000, &mut next);
-            let before = counting::allocations();
+            let before = crate::counting::allocations();
             let displayed = run(&mut source, &mut queue, &mut playout, 5_000, &mut next);
-            assert_eq!(counting::allocations(), before, "{config:?}");
+            assert_eq!(crate::counting::allocations(), before, "{config:?}");
             assert!((3_000..5_000).contains(&displayed), "{config:?}: {displayed}");
         }
     }

@@ -1,7 +1,7 @@
 //! RACK-TLP (RFC 8985): losses by time, probes of the tail, beside RFC 6675 on the same paths.
 
-use crate::net::{Action, Net, at, ms};
-use crate::recovery::config;
+use super::net::{Action, Net, at, ms};
+use super::recovery::config;
 use paceline_cc::Recovery;
 use paceline_transport::SendingEnd;
 use paceline_transport::tcp::{Flags, RecoveryKind, SackBlocks, Segment, TcpConfig};

@@ -1,7 +1,7 @@
 //! Whatever the network does, and whatever unknown peers send: everything arrives once and in order, nothing panics.
 
-use crate::net::{Action, Net, at, ms};
-use crate::recovery::{KINDS, config};
+use super::net::{Action, Net, at, ms};
+use super::recovery::{KINDS, config};
 use paceline_transport::tcp::{EcnEcho, Flags, SackBlocks, Segment, TcpConfig, TcpReceiver};
 use paceline_transport::{Follows, PathFacts, ReceivingEnd};
 use paceline_units::{Bytes, Ecn, Time};
@@ -127,7 +127,7 @@ proptest! {
     /// The fuzz target `tcp_segments`, without coverage.
     #[test]
     fn a_connection_keeps_its_promises_whatever_happens_to_it(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        prop_assert_eq!(crate::segments::drive(&bytes), Ok(()));
+        prop_assert_eq!(super::segments::drive(&bytes), Ok(()));
     }
 }
 
@@ -149,7 +149,7 @@ fn each_segment_in_order_is_answered_where_each_is_acknowledged() {
 #[test]
 fn what_left_again_in_doubt_is_in_flight_twice() {
     let bytes = b"\0\x14\x46\0\x7a\0\x91\0\0\x0c\0\xe7\0\0\0\x4dHx\xb4\x82";
-    assert_eq!(crate::segments::drive(bytes), Ok(()));
+    assert_eq!(super::segments::drive(bytes), Ok(()));
 }
 
 /// RFC 2018 section 8: a receiver may take back what it told. The controller counts what it was told to have arrived no
