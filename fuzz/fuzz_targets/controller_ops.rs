@@ -7,7 +7,7 @@
 use paceline_cc::{AnyController, ControllerParams, FlowSetup};
 use paceline_units::Bytes;
 
-#[path = "../../crates/cc/tests/conformance/hostile.rs"]
+#[path = "../../crates/cc/tests/pure/conformance/hostile.rs"]
 mod hostile;
 
 use hostile::Flight;

@@ -1,6 +1,6 @@
 //! A probing estimator: bursts above the rate, the arrival rate of a burst, a target below it.
 
-use crate::path::{Datagrams, Path, Run, ms};
+use super::path::{Datagrams, Path, Run, ms};
 use paceline_cc::{
     Allowance, Assigned, Controller, Offered, Pacing, Probe, Report, SendQueueState, SentPacket, Snapshot,
     Status, TimeoutReason, Update,

@@ -1,4 +1,5 @@
-//! A closed loop: encoder-like sources, send queue, pacer, one bottleneck, reports. Steps of 100 us of virtual time.
+//! A closed loop: encoder-like sources, send queue, pacer, one bottleneck, reports. Steps of 100 us of virtual time; steps at which
+//! nothing is due are left out.
 
 use super::altered::{self, Alteration};
 use super::hostile::AckVector;
@@ -21,6 +22,9 @@ const VARIATION: [f64; 5] = [1.5, 0.9, 0.8, 0.9, 0.9];
 const LARGEST_TARGET: Bitrate = Bitrate::from_mbps(200);
 const REPORT_EVERY: usize = 8;
 const REPORT_INTERVAL: TimeDelta = TimeDelta::from_millis(20);
+
+/// Nanoseconds between two samples of window and state.
+pub const SAMPLE: u64 = 10_000_000;
 
 pub fn at(seconds: f64) -> Time {
     Time::from_secs_f64(seconds)
@@ -80,7 +84,7 @@ impl Record {
 
     /// Notes window and state, every 10 ms.
     pub fn observe(&mut self, now: Time, snapshot: &Snapshot, state: &[Option<f64>]) {
-        if now.as_nanos().is_multiple_of(10_000_000) {
+        if now.as_nanos().is_multiple_of(SAMPLE) {
             let window = snapshot.window.map_or(0.0, |window| window.as_f64());
             self.samples.push((now, window, state.to_vec()));
         }
@@ -395,6 +399,8 @@ pub trait End {
     fn receive(&mut self, now: Time, packet: &Packet, config: &LinkConfig);
     /// Everything that is due now.
     fn step(&mut self, now: Time, id: usize, link: &mut Link, config: &LinkConfig);
+    /// When a step does something, if no packet arrives before.
+    fn next_step(&self) -> Time;
     /// The record of the whole run.
     fn finish(self: Box<Self>) -> Record;
 }
@@ -422,6 +428,18 @@ impl End for Flow {
         self.send(now, id, link);
     }
 
+    fn next_step(&self) -> Time {
+        let half = self.half.as_ref().and_then(|half| half.next_timeout());
+        let full = self.arrived.len() >= self.report_every;
+        let report_at = if full { Time::ZERO } else { self.last_report + REPORT_INTERVAL };
+        let report = (!self.arrived.is_empty()).then_some(report_at);
+        let feedback = self.back.front().map(|(due, _)| *due);
+        let timeout = self.controller.next_timeout().map(|(due, _)| due);
+        let send = self.may_send(Time::MAX).map(|_| self.next_send);
+        let due = [half, report, feedback, timeout, send].into_iter().flatten();
+        due.fold(self.next_frame, Time::min).max(self.start)
+    }
+
     fn finish(self: Box<Self>) -> Record {
         self.record
     }
@@ -436,6 +454,20 @@ fn end(member: &Member, start: Time) -> Box<dyn End> {
 
 /// Runs flows that start at the given seconds over one link; answers what happened to each.
 pub fn run(config: LinkConfig, flows: &[(&Member, f64)], seconds: f64) -> Vec<Record> {
+    run_in(config, flows, seconds, |now, due| {
+        let steps = (due.as_nanos().div_ceil(STEP.as_nanos() as u64))
+            .max(now.as_nanos() / STEP.as_nanos() as u64 + 1);
+        Time::from_nanos(steps * STEP.as_nanos() as u64)
+    })
+}
+
+/// The same, where the next step after one is chosen from when something is due.
+fn run_in(
+    config: LinkConfig,
+    flows: &[(&Member, f64)],
+    seconds: f64,
+    next: fn(Time, Time) -> Time,
+) -> Vec<Record> {
     let mut flows: Vec<_> = flows.iter().map(|(member, start)| end(member, at(*start))).collect();
     let (mut link, mut now) = (Link::new(config), Time::ZERO);
     while now < at(seconds) {
@@ -445,7 +477,34 @@ pub fn run(config: LinkConfig, flows: &[(&Member, f64)], seconds: f64) -> Vec<Re
         for (id, flow) in flows.iter_mut().enumerate() {
             flow.step(now, id, &mut link, &config);
         }
-        now += STEP;
+        let due =
+            flows.iter().map(|flow| flow.next_step()).chain(link.next_arrival()).min().unwrap_or(Time::MAX);
+        now = next(now, due);
     }
     flows.into_iter().map(|flow| flow.finish()).collect()
+}
+
+/// Every member, over a link that loses, marks, slows down and fails.
+#[test]
+fn steps_that_are_left_out_change_nothing() {
+    let config = LinkConfig {
+        lose_every: Some(150),
+        mark_every: Some(170),
+        step: Some((at(2.0), Bitrate::from_mbps(1))),
+        outage: Some((at(4.0), at(5.0))),
+        ..LinkConfig::clean(10)
+    };
+    for member in super::members() {
+        let flows = [(&member, 0.0), (&member, 0.5)];
+        let (some, all) = (run(config, &flows, 8.0), run_in(config, &flows, 8.0, |now, _| now + STEP));
+        for (some, all) in some.iter().zip(&all) {
+            assert!(some.hash == all.hash && some.arrivals == all.arrivals, "{}", member.name);
+            assert_eq!(
+                (some.timeouts, some.samples.len()),
+                (all.timeouts, all.samples.len()),
+                "{}",
+                member.name
+            );
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The smallest transport that retransmits: a scoreboard, three duplicate acknowledgements, a timer.
 
-use crate::path::{Near, SIZE, Told};
+use super::path::{Near, SIZE, Told};
 use paceline_cc::{Controller, PacketResult, PacketsReport, Recovery, Report, Status, StreamId};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! Any bytes read as a sequence of contract operations with hostile values, against an independent model of the flight.
 //!
 //! It needs only `paceline_cc`, `paceline_units` and the module `bytes`, so that a fuzz target can take this very file in
-//! by its path: `#[path = "../../crates/cc/tests/conformance/hostile.rs"] mod hostile;` and hand [`drive`] what
+//! by its path: `#[path = "../../crates/cc/tests/pure/conformance/hostile.rs"] mod hostile;` and hand [`drive`] what
 //! libFuzzer gives.
 
-#[path = "../../../units/tests/script/mod.rs"]
+#[path = "../../../../units/tests/script/mod.rs"]
 mod bytes;
 
 use bytes::Script;
@@ -78,7 +78,7 @@ pub fn survive(controller: &mut dyn Controller, flight: Flight, bytes: &[u8]) ->
 fn play(
     controller: &mut dyn Controller,
     flight: Flight,
-    alone: bool,
+    counts: bool,
     bytes: &[u8],
     mut check: impl FnMut(&mut State, &dyn Controller, &Update) -> Result<(), String>,
 ) -> Result<usize, String> {
@@ -91,7 +91,7 @@ fn play(
         largest: 0,
         acknowledged: 0,
         flight,
-        alone,
+        counts,
         pipe: Pipe::default(),
         ack_vector: AckVector::default(),
         exact: true,
@@ -266,6 +266,8 @@ impl Pipe {
 pub struct AckVector {
     /// Sizes of what is outstanding.
     outstanding: BTreeMap<u64, u64>,
+    /// Their sum.
+    bytes: u64,
     received: BTreeSet<u64>,
     next: u64,
 }
@@ -274,26 +276,29 @@ impl AckVector {
     pub fn sent(&mut self, sequence: u64, size: u64) {
         if sequence >= self.next {
             self.outstanding.insert(sequence, size);
+            self.bytes += size;
             self.next = sequence + 1;
         }
     }
 
     pub fn reported(&mut self, packets: &[PacketResult]) {
         for packet in packets.iter().filter(|packet| packet.status != Status::Missing) {
-            self.outstanding.remove(&packet.sequence);
+            self.bytes -= self.outstanding.remove(&packet.sequence).unwrap_or(0);
             self.received.insert(packet.sequence);
         }
-        if let Some(third) = self.received.iter().rev().nth(2) {
-            self.outstanding = self.outstanding.split_off(third);
+        let Some(&third) = self.received.iter().rev().nth(2) else { return };
+        while let Some(overtaken) = self.outstanding.first_entry().filter(|entry| *entry.key() < third) {
+            self.bytes -= overtaken.remove();
         }
     }
 
     pub fn timed_out(&mut self) {
         self.outstanding.clear();
+        self.bytes = 0;
     }
 
     pub fn bytes(&self) -> u64 {
-        self.outstanding.values().sum()
+        self.bytes
     }
 }
 
@@ -307,8 +312,8 @@ struct State {
     /// Everything below is out of the flight.
     acknowledged: u64,
     flight: Flight,
-    /// Whether there is one stream only, so that packets and reports of others are of none.
-    alone: bool,
+    /// Whether there is one stream only, so that packets and reports of others are of none, and the flight is counted.
+    counts: bool,
     pipe: Pipe,
     ack_vector: AckVector,
     /// False once a gap was so wide that a controller may forget what was before.
@@ -401,8 +406,10 @@ impl State {
         self.next = sequence + 1;
         self.sent.insert(sequence, (size, self.now));
         self.largest = self.largest.max(size);
-        self.pipe.sent(sequence, size);
-        self.ack_vector.sent(sequence, size);
+        if self.counts {
+            self.pipe.sent(sequence, size);
+            self.ack_vector.sent(sequence, size);
+        }
         let (size, app_limited) = (Bytes::new(size), script.byte().is_multiple_of(2));
         let probe = (script.byte() == 7).then_some(u64::MAX);
         controller.on_sent(self.now, &SentPacket { stream: STREAM, sequence, size, probe, app_limited })
@@ -416,7 +423,7 @@ impl State {
                 _ => (StreamId(script.byte() | 1), script.any()),
             };
             let (size, app_limited) = (Bytes::new(script.small(1200)), false);
-            if stream == STREAM {
+            if stream == STREAM && self.counts {
                 self.pipe.sent(sequence, size.as_u64());
             }
             return controller
@@ -450,10 +457,12 @@ impl State {
         let received = self.last.iter().filter(|packet| packet.status != Status::Missing);
         let highest = received.map(|packet| packet.sequence + 1).max().unwrap_or(0);
         self.acknowledged = self.acknowledged.max(highest);
-        for packet in self.last.iter().filter(|packet| packet.status != Status::Missing) {
-            self.pipe.delivered(packet.sequence);
+        if self.counts {
+            for packet in self.last.iter().filter(|packet| packet.status != Status::Missing) {
+                self.pipe.delivered(packet.sequence);
+            }
+            self.ack_vector.reported(&self.last);
         }
-        self.ack_vector.reported(&self.last);
         let report =
             PacketsReport { packets: &self.last, clock_step: TimeDelta::from_micros(977), ambiguous: false };
         controller.on_report(self.now, &Report::Packets(report))
@@ -478,7 +487,7 @@ impl State {
         let report = PacketsReport { packets: &packets, clock_step: script.span(), ambiguous: false };
         let update = controller.on_report(self.now, &Report::Packets(report));
         let after = controller.snapshot().in_flight;
-        if before == after || !self.alone {
+        if before == after || !self.counts {
             Ok(update)
         } else {
             Err(format!("never sent, yet {before:?} became {after:?}"))

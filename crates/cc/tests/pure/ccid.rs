@@ -1,9 +1,6 @@
 //! DCCP's congestion controls over a path: their rates go where their texts say, and acknowledgements are controlled too.
 
-#[path = "contract/path.rs"]
-#[allow(dead_code, reason = "the loop serves other programs too")]
-mod path;
-
+use crate::contract::path::{Datagrams, Drops, LOSS_PATTERNS, Path, Run, SIZE, equation, ms};
 use paceline_cc::FlowSetup;
 use paceline_cc::ccid::ccid2::{self, AckPath, Ccid2};
 use paceline_cc::ccid::ccid3::{self, Ccid3, Ccid3Receiver};
@@ -15,7 +12,6 @@ use paceline_cc::{
 };
 use paceline_units::param::Profiles;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
-use path::{Datagrams, Drops, LOSS_PATTERNS, Path, Run, SIZE, equation, ms};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;

@@ -1,15 +1,11 @@
 //! Both halves of TFRC over a path: the rate goes where the equation says, up and down as RFC 5348 has it, and nothing
 //! that arrives breaks the receiver.
 
-#[path = "contract/path.rs"]
-#[allow(dead_code, reason = "the loop serves other programs too")]
-mod path;
-
+use crate::contract::path::{Datagrams, LOSS_PATTERNS, Path, Run, SIZE, equation, ms};
 use paceline_cc::FlowSetup;
 use paceline_cc::tfrc::{Params, Tfrc, TfrcReceiver};
 use paceline_cc::{Annotation, Arrival, ReceiverHalf, ReceiverReport, StreamId, TimeoutReason};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
-use path::{Datagrams, LOSS_PATTERNS, Path, Run, SIZE, equation, ms};
 use proptest::prelude::*;
 
 fn halves(params: &Params) -> (Tfrc, TfrcReceiver) {

@@ -82,6 +82,10 @@ impl Link {
         self.packets.push_back(Packet { flow, sequence, size, marked, wait, arrives });
     }
 
+    pub fn next_arrival(&self) -> Option<Time> {
+        self.packets.front().map(|packet| packet.arrives)
+    }
+
     /// The next packet that has arrived.
     pub fn arrived(&mut self, now: Time) -> Option<Packet> {
         self.packets.front().filter(|packet| packet.arrives <= now)?;

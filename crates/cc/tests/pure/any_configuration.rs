@@ -1,11 +1,7 @@
 //! No configuration makes a controller fail later: what cannot be is refused when it is made, and what is accepted survives
 //! whatever the contract can tell it.
 
-#[path = "conformance/hostile.rs"]
-#[allow(dead_code, reason = "the model of the flight knows the usual parameters only")]
-mod hostile;
-
-use hostile::Flight;
+use crate::conformance::hostile::Flight;
 use paceline_cc::{AnyController, ControllerParams, FlowSetup, fixed, gcc, scream, tfrc};
 use paceline_units::param::{Kind, ParamSet, Spec, Value};
 use paceline_units::{Bitrate, Bytes, RandomStream, TimeDelta};
@@ -60,12 +56,15 @@ impl Tally {
             return;
         };
         let run = || {
-            let operations = hostile::survive(&mut controller, Flight::of(params), bytes)?;
+            let operations =
+                crate::conformance::hostile::survive(&mut controller, Flight::of(params), bytes)?;
             if operations < OPERATIONS {
                 return Err(format!("{operations} operations alone"));
             }
             let half = AnyController::receiver_half(params);
-            half.map_or(Ok(()), |mut half| hostile::drive_half(&mut half, &bytes[..bytes.len() / 4]))
+            half.map_or(Ok(()), |mut half| {
+                crate::conformance::hostile::drive_half(&mut half, &bytes[..bytes.len() / 4])
+            })
         };
         match catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err("it panicked".into())) {
             Ok(()) => self.survived += 1,

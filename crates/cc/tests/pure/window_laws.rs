@@ -1,11 +1,8 @@
 //! The window laws in closed loops, against what their sources compute: response functions, queues, bandwidths.
-#![allow(dead_code, reason = "of the conformance suite only the world is used here")]
 
-mod conformance;
-
-use conformance::link::LinkConfig;
-use conformance::world::{Record, at, run};
-use conformance::{Member, setup};
+use crate::conformance::link::LinkConfig;
+use crate::conformance::world::{Record, at, run};
+use crate::conformance::{Member, setup};
 use paceline_cc::ControllerParams;
 use paceline_cc::cubic::{Cubic, Params};
 use paceline_units::{Bitrate, Ecn, TimeDelta};
@@ -13,7 +10,10 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 fn member(name: &str) -> Member {
-    conformance::members().into_iter().find(|member| member.name == name).expect("a member of that name")
+    crate::conformance::members()
+        .into_iter()
+        .find(|member| member.name == name)
+        .expect("a member of that name")
 }
 
 fn alone(name: &str, config: LinkConfig, seconds: f64) -> Record {
@@ -147,8 +147,8 @@ fn dctcp_knows_the_part_of_marked_packets_and_reduces_by_half_of_it() {
 #[test]
 fn vegas_keeps_two_to_four_packets_in_the_queue() {
     let record = alone("vegas 1995", LinkConfig::clean(10), 60.0);
-    let packets =
-        record.wait(20.0, 60.0) / Bitrate::from_mbps(10).time_for(conformance::LARGEST).as_millis_f64();
+    let packets = record.wait(20.0, 60.0)
+        / Bitrate::from_mbps(10).time_for(crate::conformance::LARGEST).as_millis_f64();
     within("packets in the queue", packets, 1.0..=4.0);
     within("use of the link", record.rate(20.0, 60.0) / 10.0, 0.99..=1.0);
     within("its own count", record.state(2, 20.0, 60.0), 2.0..=4.0);

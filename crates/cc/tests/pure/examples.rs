@@ -1,11 +1,11 @@
 //! The example runs, and the crate's README shows its loop and what it prints.
 
 #[allow(dead_code, reason = "the suite calls what `main` calls")]
-#[path = "../examples/own_loop.rs"]
+#[path = "../../examples/own_loop.rs"]
 mod own_loop;
 
-const README: &str = include_str!("../README.md");
-const EXAMPLE: &str = include_str!("../examples/own_loop.rs");
+const README: &str = include_str!("../../README.md");
+const EXAMPLE: &str = include_str!("../../examples/own_loop.rs");
 
 #[test]
 fn the_own_loop_fills_its_link_without_a_long_queue() {

@@ -1,7 +1,7 @@
 //! NewReno (RFC 5681, RFC 6582) on the contract: a window law under a transport that detects and repairs losses.
 
-use crate::path::{Path, Run, SIZE, ms};
-use crate::reliable::Reliable;
+use super::path::{Path, Run, SIZE, ms};
+use super::reliable::Reliable;
 use paceline_cc::{
     Assigned, Controller, Recovery, Report, SentPacket, Snapshot, Status, TimeoutReason, Update,
 };
@@ -189,8 +189,8 @@ fn a_spurious_reduction_is_undone_and_a_late_packet_leaves_the_flight_once() {
     // Segment 0 is overtaken by three: declared lost, and found before it is sent again.
     for sequence in [1, 2, 3, 0] {
         let mut told = Vec::new();
-        crate::path::Near::on_ack(&mut near, ms(100), sequence, ms(50), &mut |event| told.push(event));
-        seen.extend(crate::reliable::tell(&mut reno, &told));
+        super::path::Near::on_ack(&mut near, ms(100), sequence, ms(50), &mut |event| told.push(event));
+        seen.extend(super::reliable::tell(&mut reno, &told));
         assert_eq!(reno.snapshot().in_flight, Some(near.pipe()), "after {sequence}");
     }
     assert!(matches!(seen[0], Recovery::Entered { .. }), "{seen:?}");

@@ -1,16 +1,15 @@
 //! The conformance suite: every member passes every check, and every check notices the faults it is there for.
 
-mod conformance;
+use crate::conformance::altered::Alteration;
+use crate::conformance::checks::CHECKS;
+use crate::conformance::{Flight, members};
 
-use conformance::altered::Alteration;
-use conformance::checks::CHECKS;
-use conformance::members;
-
-/// Runs a check on all members, true to their kind and altered, and tells all that is wrong.
-fn check(name: &str) {
+/// Runs a check on the members whose transport retransmits, or on the others, true to their kind and altered, and tells all that is
+/// wrong.
+fn check(name: &str, retransmits: bool) {
     let check = CHECKS.iter().find(|check| check.name == name).expect("a check of that name");
     let mut wrong = Vec::new();
-    for member in members() {
+    for member in members().into_iter().filter(|member| (member.flight == Flight::Pipe) == retransmits) {
         let verdict = (check.run)(&member);
         if let Some((_, why)) = member.exempt.iter().find(|(exempt, _)| *exempt == name) {
             if verdict.is_ok() {
@@ -34,7 +33,10 @@ fn check(name: &str) {
 
 macro_rules! suite {
     ($($name:ident),*) => {
-        $( #[test] fn $name() { check(stringify!($name)); } )*
+        $( mod $name {
+            #[test] fn of_byte_streams() { super::check(stringify!($name), true); }
+            #[test] fn of_datagrams() { super::check(stringify!($name), false); }
+        } )*
 
         #[test]
         fn no_check_is_left_out() {

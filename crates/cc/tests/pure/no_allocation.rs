@@ -1,21 +1,12 @@
 //! Once warm, no controller allocates, whatever it is told: counted by a global allocator of this program's own.
-#![allow(dead_code, reason = "of the suite only the members are used here")]
 
-mod conformance;
-#[path = "../../units/tests/counting/mod.rs"]
-mod counting;
-
-use conformance::altered::Alteration;
-use conformance::{Flight, LARGEST, Member, members};
-use counting::Counting;
+use crate::conformance::altered::Alteration;
+use crate::conformance::{Flight, LARGEST, Member, members};
 use paceline_cc::{
     Arrival, Controller, Offered, PacketResult, PacketsReport, Recovery, Report, SendQueueState, SentPacket,
     Status, StreamId, Update,
 };
 use paceline_units::{Ecn, Time, TimeDelta};
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const STREAM: StreamId = StreamId(0);
 const PER_REPORT: usize = 16;
@@ -126,9 +117,9 @@ fn allocations(member: &Member) -> u64 {
     let retransmits = member.flight == Flight::Pipe;
     let mut script = Script { now: Time::ZERO, next: 0, retransmits, packets: Vec::with_capacity(64), state };
     (0..20_000).for_each(|_| script.packet(&mut *controller));
-    let before = counting::allocations();
+    let before = crate::counting::allocations();
     (0..100_000).for_each(|_| script.packet(&mut *controller));
-    counting::allocations() - before
+    crate::counting::allocations() - before
 }
 
 #[test]
@@ -148,7 +139,7 @@ fn half_allocations(member: &Member) -> u64 {
     let mut before = 0;
     for n in 0..120_000 {
         if n == 20_000 {
-            before = counting::allocations();
+            before = crate::counting::allocations();
         }
         let sent = Script::sent_at(n);
         let packet =
@@ -171,7 +162,7 @@ fn half_allocations(member: &Member) -> u64 {
             drop_update(controller.on_report(now, &Report::Receiver(report)));
         }
     }
-    counting::allocations() - before
+    crate::counting::allocations() - before
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! TFRC's receiver half (RFC 5348 sections 5 and 6): loss events, eight weighted intervals, reports once a round trip.
 
-use crate::path::{SIZE, ms};
-use crate::tfrc_sender::throughput;
+use super::path::{SIZE, ms};
+use super::tfrc_sender::throughput;
 use paceline_cc::{Annotation, Arrival, ReceiverHalf, ReceiverReport, StreamId};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::collections::{BTreeMap, VecDeque};

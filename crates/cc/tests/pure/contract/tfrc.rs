@@ -1,8 +1,8 @@
 //! Both halves of TFRC over a path: the rate goes where the equation says, and down when feedback stays away.
 
-use crate::path::{Datagrams, Drops, LOSS_PATTERNS, Path, Run, SIZE, ms};
-use crate::tfrc_receiver::TfrcReceiver;
-use crate::tfrc_sender::{TfrcSender, throughput};
+use super::path::{Datagrams, Drops, LOSS_PATTERNS, Path, Run, SIZE, ms};
+use super::tfrc_receiver::TfrcReceiver;
+use super::tfrc_sender::{TfrcSender, throughput};
 use paceline_cc::TimeoutReason;
 use paceline_units::{Time, TimeDelta};
 

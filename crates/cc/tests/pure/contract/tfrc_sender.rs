@@ -1,6 +1,6 @@
 //! TFRC's sender half (RFC 5348 section 4): the allowed rate from the throughput equation and what the receiver says.
 
-use crate::path::SIZE;
+use super::path::SIZE;
 use paceline_cc::{
     Allowance, Annotation, Assigned, Controller, Offered, Pacing, ReceiverReport, Report, SendQueueState,
     SentPacket, Snapshot, StreamId, TargetChange, TimeoutReason, Update,

@@ -2,7 +2,7 @@
 
 use super::Member;
 use super::link::{Link, LinkConfig, Packet};
-use super::world::{End, Record};
+use super::world::{End, Record, SAMPLE};
 use paceline_cc::{
     Allowance, Controller, Offered, Pacing, PacketResult, PacketsReport, Recovery, Report, SendQueueState,
     SentPacket, Status, StreamId, Update,
@@ -57,6 +57,7 @@ pub struct Flow {
     /// Arrivals on their way back: when they are there, segment, transmission, arrival, mark.
     back: VecDeque<(Time, usize, u64, Time, Ecn)>,
     state: Vec<Option<f64>>,
+    next_sample: Time,
     pub record: Record,
 }
 
@@ -85,6 +86,7 @@ impl Flow {
             pacing: Pacing::Off,
             next_send: Time::ZERO,
             back: VecDeque::new(),
+            next_sample: start,
             record: Record::default(),
         }
     }
@@ -291,6 +293,17 @@ impl End for Flow {
             }
         }
         self.record.observe(now, &self.controller.snapshot(), &self.state);
+        self.next_sample = Time::from_nanos((now.as_nanos() / SAMPLE + 1) * SAMPLE);
+    }
+
+    fn next_step(&self) -> Time {
+        let acknowledgement = self.back.front().map(|(due, ..)| *due);
+        let is_out = self.first_missing < self.segments.len();
+        let timer = is_out.then(|| self.last_progress + self.timeout);
+        let timeout = self.controller.next_timeout().map(|(due, _)| due);
+        let send = self.may_send(Time::MAX).then_some(self.next_send);
+        let due = [acknowledgement, timer, timeout, send].into_iter().flatten();
+        due.fold(self.next_sample, Time::min).max(self.start)
     }
 
     fn finish(self: Box<Self>) -> Record {

@@ -1,7 +1,7 @@
 //! Coupling: a flow state exchange (RFC 8699, active algorithm 1) between controllers that know nothing of it.
 
-use crate::path::{Datagrams, Path, Run, SIZE, ms};
-use crate::tfrc_sender::TfrcSender;
+use super::path::{Datagrams, Path, Run, SIZE, ms};
+use super::tfrc_sender::TfrcSender;
 use paceline_cc::FlowSetup;
 use paceline_cc::scream::{Params, Scream};
 use paceline_cc::{
