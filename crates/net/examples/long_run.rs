@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         }
     };
     let outcomes = std::thread::scope(|scope| {
-        let real = CALLS.map(|call| scope.spawn(move || (call.0, over_loopback(call, loopback))));
+        let real = CALLS.map(|call| scope.spawn(move || (call.0, over_loopback(call, loopback).flatten())));
         let mut outcomes = CALLS.map(|call| (call.0, simulate(call, simulated))).to_vec();
         outcomes.extend(real.map(|call| call.join().expect("no panic")));
         outcomes

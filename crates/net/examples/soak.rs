@@ -2,7 +2,8 @@
 //! 1800s.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what a program is for")]
 
-#[path = "../tests/soak_calls/mod.rs"]
+#[allow(clippy::disallowed_methods, reason = "the soak waits beside the calls that it watches")]
+#[path = "../tests/real_time/soak_calls.rs"]
 mod soak_calls;
 
 use paceline_units::TimeDelta;

@@ -259,30 +259,30 @@ pub(crate) mod tests {
         let marks = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
         // The kernel begins to stamp a moment after the first socket of the machine asks for it.
         wait_for(&[&to], Moment::now().plus(TimeDelta::from_millis(60))).expect("waited");
-        let before = Moment::now();
-        for ecn in marks {
-            from.send(&[ecn.bits(); 40], target, ecn).expect("sent");
-        }
-        let sent = Moment::now();
-        let mut seen = Vec::new();
-        while seen.len() < marks.len() {
-            wait_for(&[&to], Moment::now().plus(TimeDelta::from_secs(5))).expect("waited");
-            to.read(&mut inbox).expect("received");
-            for datagram in inbox.datagrams() {
-                assert_eq!(datagram.bytes, [datagram.ecn.bits(); 40]);
-                assert_eq!(datagram.from, from.address().expect("address"));
-                seen.push((datagram.ecn, datagram.arrived));
-            }
-        }
-        assert_eq!(seen.iter().map(|(ecn, _)| *ecn).collect::<Vec<_>>(), marks);
-        // On loopback a datagram arrives while it is sent; the two clocks are read within microseconds of each other.
+        // On loopback a datagram arrives while it is sent. The two clocks are read within microseconds of each other, unless the thread
+        // loses its processor just then.
         let slack = TimeDelta::from_millis(5);
-        for (_, arrived) in seen {
-            assert!(
-                before.plus(-slack) <= arrived && arrived <= sent.plus(slack),
-                "{before:?} {arrived:?} {sent:?}"
-            );
-        }
+        let is_exact = (0..5).any(|_| {
+            let before = Moment::now();
+            for ecn in marks {
+                from.send(&[ecn.bits(); 40], target, ecn).expect("sent");
+            }
+            let sent = Moment::now();
+            let mut seen = Vec::new();
+            while seen.len() < marks.len() {
+                wait_for(&[&to], Moment::now().plus(TimeDelta::from_secs(5))).expect("waited");
+                to.read(&mut inbox).expect("received");
+                for datagram in inbox.datagrams() {
+                    assert_eq!(datagram.bytes, [datagram.ecn.bits(); 40]);
+                    assert_eq!(datagram.from, from.address().expect("address"));
+                    seen.push((datagram.ecn, datagram.arrived));
+                }
+            }
+            assert_eq!(seen.iter().map(|(ecn, _)| *ecn).collect::<Vec<_>>(), marks);
+            let times = before.plus(-slack)..=sent.plus(slack);
+            seen.iter().all(|(_, arrived)| times.contains(arrived))
+        });
+        assert!(is_exact, "arrivals are not when they were sent");
     }
 
     #[test]
@@ -295,10 +295,12 @@ pub(crate) mod tests {
         for (number, ecn, length) in &sent {
             from.send(&vec![*number as u8; *length], target, *ecn).expect("sent");
         }
-        let (mut seen, mut calls, mut before) = (Vec::new(), 0, Moment::from_nanos(0));
+        let (mut seen, mut calls) = (Vec::new(), 0);
         loop {
             let more = to.read(&mut inbox).expect("received");
             calls += 1;
+            // The clocks are read anew for each batch.
+            let mut before = Moment::from_nanos(0);
             for datagram in inbox.datagrams() {
                 assert!(before <= datagram.arrived && datagram.arrived <= datagram.read);
                 before = datagram.arrived;

@@ -121,12 +121,17 @@ impl PreciseTimers {
 
     /// To be called in each turn of a thread's loop: one that is always busy goes on without priority.
     pub fn turn(&mut self) {
+        self.turn_at(Moment::now(), time_on_processor);
+    }
+
+    /// The same at `now`, of a thread that has been on a processor for as long as `used` says.
+    fn turn_at(&mut self, now: Moment, used: impl FnOnce() -> TimeDelta) {
         let (since, before) = self.measured;
-        let (now, span) = (Moment::now(), Moment::now().since(since));
+        let span = now.since(since);
         if !self.has_priority || span < MEASURED {
             return;
         }
-        let used = time_on_processor();
+        let used = used();
         self.measured = (now, used);
         if is_busy(used - before, span) {
             self.has_priority = false;
@@ -187,11 +192,15 @@ mod tests {
     fn a_thread_that_sleeps_keeps_its_priority_and_one_that_is_always_busy_does_not() {
         let millis = TimeDelta::from_millis;
         assert!(is_busy(millis(150), millis(200)) && !is_busy(millis(130), millis(200)));
-        let mut sleeper = PreciseTimers { has_priority: true, ..PreciseTimers::new() };
-        for _ in 0..4 {
-            wait_for(&[], Moment::now().plus(millis(90))).expect("slept");
-            sleeper.turn();
-        }
-        assert!(sleeper.has_priority());
+        // Turns of 90 ms, each with so much of it on a processor.
+        let keeps_priority = |busy: i64| {
+            let zero = (Moment::from_nanos(0), TimeDelta::ZERO);
+            let mut timers = PreciseTimers { has_priority: true, measured: zero, ..PreciseTimers::new() };
+            for turn in 1..=4 {
+                timers.turn_at(Moment::from_nanos(0).plus(millis(90 * turn)), || millis(busy * turn));
+            }
+            timers.has_priority()
+        };
+        assert!(keeps_priority(0) && keeps_priority(60) && !keeps_priority(66));
     }
 }

@@ -90,27 +90,20 @@ pub(super) fn is_stun(datagram: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+#[path = "../../tests/checks/mod.rs"]
+mod checks;
+
+#[cfg(test)]
+mod tests {
     use super::*;
     use proptest::prelude::*;
-    use stun_types::attribute::RawAttribute;
 
     fn credentials(ufrag: &str) -> IceCredentials {
         IceCredentials { ufrag: ufrag.into(), password: "0123456789012345678901".into() }
     }
 
-    /// A browser's check of an end that has `own`.
-    pub fn check(own: &IceCredentials, remote: &str, nominates: bool) -> Vec<u8> {
-        let mut request = Message::builder_request(BINDING, MessageWriteVec::new());
-        let name = Username::new(&format!("{}:{remote}", own.ufrag)).expect("a name");
-        request.add_attribute(&name).expect("room");
-        if nominates {
-            request.add_attribute(&RawAttribute::new(USE_CANDIDATE, &[])).expect("room");
-        }
-        let key = ShortTermCredentials::new(own.password.clone()).into();
-        request.add_message_integrity(&key, IntegrityAlgorithm::Sha1).expect("room");
-        request.add_fingerprint().expect("room");
-        request.finish()
+    fn check(own: &IceCredentials, remote: &str, nominates: bool) -> Vec<u8> {
+        checks::check((&own.ufrag, &own.password), remote, nominates)
     }
 
     #[test]

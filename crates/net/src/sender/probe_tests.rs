@@ -76,7 +76,7 @@ impl Controller for Prober {
 
 /// 50 frames a second, each of two whole packets: larger than any packet of padding.
 const CALL: &str = r#"
-    duration = "1200ms"
+    duration = "2500ms"
     [links.none]
     rate = "100Mbps"
     queue = { kind = "droptail", packets = 100 }
@@ -109,6 +109,7 @@ fn run(loaded: &Loaded, prober: Prober) -> (NetOutput, NetOutput) {
 }
 
 #[test]
+#[ignore = "in real time"]
 fn a_probe_goes_over_the_wire_as_padding_and_is_counted_nowhere() {
     let origin = Origin { text: CALL, file: "probe.toml", sets: &[] };
     let loaded = load(&origin, &Loader::default()).unwrap_or_else(|error| panic!("{error}"));

@@ -1,6 +1,7 @@
 //! Two flows of one coupling, whose ends have two ports in a row.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "ports that are free are looked for")]
 
-use crate::call::{anywhere, loaded};
+use super::{anywhere, loaded};
 use paceline_scenario::Loaded;
 use std::net::{SocketAddr, UdpSocket};
 

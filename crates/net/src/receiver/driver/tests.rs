@@ -79,6 +79,7 @@ fn received(loaded: &Loaded) -> NetOutput {
 
 /// A receiver whose sender closed while it was late has a row of every interval that was over by then.
 #[test]
+#[ignore = "in real time"]
 fn a_session_that_its_sender_ends_has_every_row() {
     let text = "duration = \"60s\"\n[links.l]\nrate = \"10Mbps\"\nqueue = { packets = 100 }\n[flows.f]\n\
                 controller = \"scream\"\nsource = { kind = \"bulk\" }\npath = [\"l\"]\n";

@@ -1,0 +1,162 @@
+//! The flow state exchange over real sockets: senders that share through it, its restart, and processes that mean no good.
+
+use crate::call::two_flows::{after, camera_and_slides, on_two_ports};
+use crate::folder::Folder;
+use crate::lateness::judge_on_time;
+use paceline_metrics::TimeSeries;
+use paceline_net::{
+    Control, ExchangeCounters, ExchangeLimits, ExchangeOptions, ExchangeServer, GroupBy, NetOutput,
+    ReceiveOptions, Receiver, Relay, RelayOptions, SendOptions, Sender,
+};
+use paceline_scenario::Loaded;
+use paceline_units::Time;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// An exchange that listens at `path`.
+fn exchange(path: &Path) -> ExchangeServer {
+    ExchangeServer::bind(path, &ExchangeLimits::default()).expect("a free path")
+}
+
+/// Serves until it is stopped.
+fn serve(server: ExchangeServer, stop: &AtomicBool) -> ExchangeCounters {
+    server.run(stop, &|_| ()).expect("served")
+}
+
+/// Two senders of one flow each, the camera's and the slides', over one link. Each shares over the exchange at `path`, and
+/// tells `progress` how far it is.
+fn two_senders(loaded: &Loaded, path: &Path, progress: &(dyn Fn(Time) + Sync)) -> [NetOutput; 2] {
+    let receiver = on_two_ports(|listen| Receiver::bind(loaded, &ReceiveOptions::on(listen)));
+    let target = receiver.address().expect("an address");
+    let relay = on_two_ports(|listen| Relay::bind(loaded, &RelayOptions::between(listen, target)));
+    let slides = relay.address().expect("an address");
+    let exchange =
+        Some(ExchangeOptions { path: path.to_path_buf(), by: GroupBy::Name, group: None, kind: None });
+    let sender = |flow: &str, to| {
+        let options =
+            SendOptions { flow: Some(flow.into()), exchange: exchange.clone(), ..SendOptions::to(to) };
+        Sender::bind(loaded, &options).expect("a sender")
+    };
+    let (camera, slides) = (sender("camera", after(slides)), sender("slides", slides));
+    let (stop, go_on) = (&AtomicBool::new(false), &AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let around = [
+            scope.spawn(move || receiver.run(&Control { stop, progress: &|_| () })),
+            scope.spawn(move || relay.run(&Control { stop, progress: &|_| () })),
+        ];
+        let camera = scope.spawn(move || camera.run(&Control { stop: go_on, progress: &|_| () }));
+        let slides = slides.run(&Control { stop: go_on, progress });
+        let camera = camera.join().expect("no panic");
+        stop.store(slides.is_err() || camera.is_err(), Ordering::Relaxed);
+        around.into_iter().for_each(|end| drop(end.join().expect("no panic").expect("an output")));
+        [camera.expect("sent"), slides.expect("sent")]
+    })
+}
+
+/// Mean of a column of the only flow from one time on to another, in seconds; absent values left out.
+fn mean(series: &TimeSeries, column: &str, from: f64, until: f64) -> Option<f64> {
+    let (times, values) = (series.float("time_s")?, series.float(column)?);
+    let rows = (0..series.rows()).filter(|row| times.value(*row).is_some_and(|at| from < at && at <= until));
+    let found: Vec<f64> = rows.filter_map(|row| values.value(row)).collect();
+    (!found.is_empty()).then(|| found.iter().sum::<f64>() / found.len() as f64)
+}
+
+#[test]
+fn flows_of_two_senders_share_by_priority() {
+    judge_on_time(two_share, |(outputs, counters)| {
+        // Who is silent for long has left, and comes again.
+        assert_eq!((counters.joined, counters.left, counters.vanished), (2, 2, 0), "{counters:?}");
+        assert!(counters.messages > 200, "{counters:?}");
+        let sent =
+            outputs.each_ref().map(|sent| mean(&sent.flows, "throughput_mbps", 2.0, 7.9).expect("packets"));
+        assert!((1.2..3.5).contains(&(sent[0] / sent[1])), "camera and slides send {sent:?} Mbit/s");
+        assert!((3.0..6.2).contains(&(sent[0] + sent[1])), "camera and slides send {sent:?} Mbit/s");
+    });
+}
+
+/// What holds however late the machine is: what each is given, and what the exchange counted.
+fn two_share() -> ([NetOutput; 2], ExchangeCounters) {
+    let (folder, loaded) = (Folder::new("priority"), &camera_and_slides(8, ""));
+    let (path, stop) = (folder.socket(), &AtomicBool::new(false));
+    let server = exchange(&path);
+    let (outputs, counters) = std::thread::scope(|scope| {
+        let server = scope.spawn(|| serve(server, stop));
+        let outputs = two_senders(loaded, &path, &|_| ());
+        stop.store(true, Ordering::Relaxed);
+        (outputs, server.join().expect("no panic"))
+    });
+    let given =
+        outputs.each_ref().map(|sent| mean(&sent.flows, "coupled_rate_mbps", 2.0, 7.9).expect("it shares"));
+    assert!((1.9..2.1).contains(&(given[0] / given[1])), "camera and slides are given {given:?} Mbit/s");
+    let warned: Vec<_> = outputs.iter().flat_map(|sent| &sent.warnings).collect();
+    assert!(!warned.iter().any(|said| said.contains("refused")), "{warned:?}");
+    assert!(counters.joined >= 2, "{counters:?}");
+    assert_eq!((counters.malformed, counters.refused, counters.held_back), (0, 0, 0), "{counters:?}");
+    assert!(!path.exists(), "an exchange that ends takes its file away");
+    (outputs, counters)
+}
+
+/// The exchange is killed at 3 s and there again at 5 s.
+#[test]
+fn flows_go_on_without_the_exchange_and_join_the_next_one() {
+    judge_on_time(restarted, |(outputs, counters)| {
+        for output in outputs {
+            let away = mean(&output.flows, "throughput_mbps", 3.0, 5.0).expect("packets");
+            assert!(away > 0.3, "it sends on by itself: {away} Mbit/s");
+            let (sum, rows) =
+                (output.flows.float("coupled_sum_mbps").expect("a column"), output.flows.rows());
+            assert!((rows - 40..rows - 1).all(|row| sum.value(row).is_some()), "it shares again");
+            let said = output.warnings.iter().any(|said| said.contains("away 1 time,"));
+            assert!(said, "{:?}", output.warnings);
+        }
+        let given = outputs
+            .each_ref()
+            .map(|sent| mean(&sent.flows, "coupled_rate_mbps", 8.0, 10.9).expect("it shares"));
+        assert!((1.9..2.1).contains(&(given[0] / given[1])), "camera and slides are given {given:?} Mbit/s");
+        assert_eq!(counters.map(|counters| counters.joined), [2, 2]);
+    });
+}
+
+/// What holds however late the machine is: both send without an exchange, share with the next one, and say so.
+fn restarted() -> ([NetOutput; 2], [ExchangeCounters; 2]) {
+    let (folder, loaded) = (Folder::new("restart"), &camera_and_slides(11, ""));
+    let path = folder.socket();
+    let [killed, again, stop] = &[false; 3].map(AtomicBool::new);
+    let reached = |at: Time| {
+        killed.store(at.as_secs_f64() >= 3.0, Ordering::Relaxed);
+        again.store(at.as_secs_f64() >= 5.0, Ordering::Relaxed);
+    };
+    let first = exchange(&path);
+    let (outputs, counters) = std::thread::scope(|scope| {
+        let servers = scope.spawn(|| {
+            let first = serve(first, killed);
+            while !again.load(Ordering::Relaxed) {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            [first, serve(exchange(&path), stop)]
+        });
+        let outputs = two_senders(loaded, &path, &reached);
+        stop.store(true, Ordering::Relaxed);
+        (outputs, servers.join().expect("no panic"))
+    });
+    for output in &outputs {
+        assert!(mean(&output.flows, "throughput_mbps", 3.0, 5.0).is_some_and(|mbps| mbps > 0.0));
+        let sum = output.flows.float("coupled_sum_mbps").expect("a column");
+        assert!((70..95).any(|row| sum.value(row).is_none()), "nobody to share with from 3.5 s to 4.7 s");
+        assert!(mean(&output.flows, "coupled_sum_mbps", 8.0, 10.9).is_some(), "it shares again");
+        assert!(output.warnings.iter().any(|said| said.contains("away ")), "{:?}", output.warnings);
+    }
+    assert!(counters.iter().all(|counters| counters.joined >= 2), "{counters:?}");
+    (outputs, counters)
+}
+
+#[test]
+fn without_an_exchange_a_sender_says_so_once_and_sends() {
+    let folder = Folder::new("absent");
+    let outputs = two_senders(&camera_and_slides(3, ""), &folder.socket(), &|_| ());
+    for output in &outputs {
+        assert!(mean(&output.flows, "throughput_mbps", 1.0, 3.0).expect("packets") > 0.1);
+        let said: Vec<_> = output.warnings.iter().filter(|said| said.contains("exchange")).collect();
+        assert!(said.len() == 1 && said[0].contains("not there"), "{said:?}");
+    }
+}
