@@ -286,7 +286,7 @@ def test_a_killed_comparison_goes_on_and_ends_alike(short: Path, tmp_path: Path)
 @pytest.mark.real_time
 def test_a_cluster_gives_the_same(short: Path, tmp_path: Path, compared: paceline.ComparisonResult) -> None:
     distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with distributed.LocalCluster(**options) as cluster:
         result = paceline.compare(
             ["scream:reference-2022", FILE, "slow=scream,qdelay_target_lo=20ms"],

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Run
+from deadly import deadly
 from paceline.studies import runner
 from paceline.studies.engine import run_study
 from paceline.studies.progress import State
@@ -25,7 +26,7 @@ pytestmark = [
 def test_a_cluster_that_loses_a_worker_gives_the_same_results(little: Path, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     expected = run_study(little, out=tmp_path / "here", workers=1).results_file.read_bytes()
-    options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     killed: list[int] = []
     with distributed.LocalCluster(**options) as cluster:
 
@@ -40,23 +41,17 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_results(little: Path, tmp_
     assert result.results_file.read_bytes() == expected
 
 
-def _deadly(_: None, item: int) -> int:
-    if item == 40:
-        os._exit(9)
-    return item * item
-
-
 @pytest.mark.real_time
 def test_an_item_that_kills_its_worker_costs_its_batch_nothing() -> None:
     distributed = pytest.importorskip("distributed")
     dask = pytest.importorskip("dask")
-    options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         distributed.LocalCluster(**options) as cluster,
     ):
         address = cluster.scheduler_address
-        done = list(runner.on_dask(_deadly, None, range(100), address, died=lambda item: -item))
+        done = list(runner.on_dask(deadly, None, range(100), address, died=lambda item: -item))
     assert dict(done) == {item: -40 if item == 40 else item * item for item in range(100)}
     assert len(done) == 100
 

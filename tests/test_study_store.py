@@ -18,6 +18,7 @@ import pytest
 
 import paceline
 from conftest import Run
+from deadly import always_deadly, deadly
 from paceline import disk
 from paceline.errors import OutputError, StudyError, WorkerDied
 from paceline.studies import engine, experiment, results, runner, store
@@ -463,9 +464,8 @@ def test_the_second_of_two_runs_is_told_who_holds_the_folder(little: Path, tmp_p
     redefined(little, "count = 3000", "count = 4")
     expected = run_study(little, out=tmp_path / "alone", workers=1).results_file.read_bytes()
     both = [subprocess.Popen(command(little, tmp_path / "both"), stderr=subprocess.DEVNULL) for _ in range(2)]
-    assert sorted(process.wait(timeout=PATIENCE_S) for process in both) in ([0, 0], [0, 1]), (
-        "one is told, or comes later"
-    )
+    ends = sorted(process.wait(timeout=PATIENCE_S) for process in both)
+    assert ends in ([0, 0], [0, 1]), "one is told, or comes later"
     assert (tmp_path / "both" / "results.parquet").read_bytes() == expected
 
 
@@ -532,34 +532,24 @@ def test_an_experiment_whose_worker_died_is_tried_again(
     assert again.results_file.read_bytes() == expected
 
 
-def _deadly(_: None, item: int) -> int:
-    if item == 5:
-        os._exit(9)
-    return item * item
-
-
 def test_there_is_a_worker_for_each_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "cores", lambda: 3)
     for most, processes in ((None, 3), (2, 2)):
-        with Runner(_deadly, None, lambda item: -item, most=most) as three:
+        with Runner(deadly, None, lambda item: -item, most=most) as three:
             assert three._pool is not None
             assert three._pool._workers == processes
 
 
 def test_an_item_that_kills_its_worker_stops_nothing() -> None:
-    with Runner(_deadly, None, lambda item: -item, workers=2) as runner:
-        done = dict(runner.run(range(12)))
-    assert done == {item: -5 if item == 5 else item * item for item in range(12)}
-
-
-def _always_deadly(_: None, item: int) -> int:
-    os._exit(9)
+    with Runner(deadly, None, lambda item: -item, workers=2) as runner:
+        done = dict(runner.run(range(35, 47)))
+    assert done == {item: -40 if item == 40 else item * item for item in range(35, 47)}
 
 
 def test_when_every_worker_dies_the_work_ends() -> None:
     with (
         pytest.raises(WorkerDied, match="one after the other"),
-        Runner(_always_deadly, None, lambda item: -item, workers=2) as runner,
+        Runner(always_deadly, None, lambda item: -item, workers=2) as runner,
     ):
         list(runner.run(range(12)))
 

@@ -103,6 +103,7 @@ def files(result: TuningResult) -> dict[str, bytes]:
 # ---- Searches.
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_search_comes_out_the_same_on_one_core_and_on_two(little: Path, tmp_path: Path) -> None:
     one = tune(little, out=tmp_path / "one", workers=1)
     two = tune(little, out=tmp_path / "two", workers=2)
@@ -114,6 +115,7 @@ def test_a_search_comes_out_the_same_on_one_core_and_on_two(little: Path, tmp_pa
     assert trials["factor.target"].nunique() > 5
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_the_baselines_come_first_and_the_scenario_completes_them(little: Path, tmp_path: Path) -> None:
     result = tune(little, out=tmp_path / "out", searches=("first",), trials=4)
     trials = pd.read_parquet(result.trials_file)
@@ -127,6 +129,7 @@ def test_the_baselines_come_first_and_the_scenario_completes_them(little: Path, 
     assert other["factor.target"][2] == 33
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_trials_objectives_are_those_of_its_runs(little: Path, tmp_path: Path) -> None:
     result = tune(little, out=tmp_path / "out", searches=("first",), trials=6)
     row = pd.read_parquet(result.trials_file).iloc[5]
@@ -148,6 +151,7 @@ def test_a_trials_objectives_are_those_of_its_runs(little: Path, tmp_path: Path)
     assert row["objective.wait"] == pytest.approx(math.sqrt((waits[0] + 0.1) * (waits[1] + 0.1)) - 0.1)
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_nothing_tried_beats_the_front_in_everything(little: Path, tmp_path: Path) -> None:
     trials = pd.read_parquet(tune(little, out=tmp_path / "out").trials_file)
     for _, own in trials.groupby("search"):
@@ -159,6 +163,7 @@ def test_nothing_tried_beats_the_front_in_everything(little: Path, tmp_path: Pat
         assert by_two == (own["front"].sum() > 1)
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_picks_keep_what_they_must(little: Path, tmp_path: Path) -> None:
     [judged] = tune(little, out=tmp_path / "out", searches=("first",)).judged.values()
     found = judged.found
@@ -171,6 +176,7 @@ def test_picks_keep_what_they_must(little: Path, tmp_path: Path) -> None:
     assert sets["quick"]["flows.video.controller.mss"] == f"{quick.measured.point['mss']}B"
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_pick_that_no_set_is_good_enough_for_is_said(little: Path, tmp_path: Path) -> None:
     result = tune(redefined(little, "rate = 0.5", "rate = 50.0"), out=tmp_path / "out", searches=("first",), trials=6)
     assert result.judged["first"].found.picks["quick"] is None
@@ -178,6 +184,7 @@ def test_a_pick_that_no_set_is_good_enough_for_is_said(little: Path, tmp_path: P
     assert {one.one for one in result.judged["first"].duels} == {"ahead"}
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_search_that_was_killed_goes_on(little: Path, tmp_path: Path) -> None:
     whole = tune(little, out=tmp_path / "whole", searches=("first",))
     tune(little, out=tmp_path / "out", searches=("first",), trials=8, workers=1)
@@ -191,6 +198,7 @@ def test_a_search_that_was_killed_goes_on(little: Path, tmp_path: Path) -> None:
     assert files(resumed) == files(whole)
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_kill_loses_no_run_on_the_held_out_conditions(
     little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,6 +233,7 @@ def test_a_kill_loses_no_run_on_the_held_out_conditions(
     assert files(resumed) == files(whole)
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_other_held_out_conditions_are_run_beside_those_that_are_kept(little: Path, tmp_path: Path) -> None:
     tune(little, out=tmp_path, searches=("first",), trials=4)
     seen: list[State] = []
@@ -233,6 +242,7 @@ def test_other_held_out_conditions_are_run_beside_those_that_are_kept(little: Pa
     assert {(state.what, state.taken_over) for state in seen} == {("first, held out", 0)}
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_other_picks_are_made_from_the_same_trials(little: Path, tmp_path: Path) -> None:
     one = tune(little, out=tmp_path, searches=("first",), trials=6)
     folder = redefined(little, 'best = "margin"', 'best = "rate"')
@@ -243,6 +253,7 @@ def test_other_picks_are_made_from_the_same_trials(little: Path, tmp_path: Path)
     assert judged.found.picks["ahead"] == best
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_journal_stays_good_when_another_search_changes(little: Path, tmp_path: Path) -> None:
     tune(little, out=tmp_path, searches=("first",), trials=6)
     journal = tmp_path / ".study" / "search_first-000000.journal"
@@ -252,6 +263,7 @@ def test_a_journal_stays_good_when_another_search_changes(little: Path, tmp_path
     assert journal.read_bytes() == before
 
 
+@pytest.mark.usefixtures("unpainted")
 @pytest.mark.parametrize(("old", "new"), [("seed = 3", "seed = 4"), ('"8Mbps"', '"7Mbps"')])
 def test_a_journal_of_another_search_is_refused(little: Path, tmp_path: Path, old: str, new: str) -> None:
     tune(little, out=tmp_path, searches=("first",), trials=4)
@@ -262,6 +274,7 @@ def test_a_journal_of_another_search_is_refused(little: Path, tmp_path: Path, ol
     assert journal.read_bytes() == before
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_damaged_record_costs_its_run_alone(little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "COMMIT_S", 0.0)
     whole = files(tune(little, out=tmp_path, searches=("first",), trials=4))
@@ -275,6 +288,7 @@ def test_a_damaged_record_costs_its_run_alone(little: Path, tmp_path: Path, monk
     assert len(journal.read_bytes()) > len(before), "one record more"
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_set_that_cannot_run_is_recorded_and_the_search_goes_on(little: Path, tmp_path: Path) -> None:
     # The lowest target bitrate lies above the highest of some sets: wrong in combination only.
     folder = redefined(
@@ -290,6 +304,7 @@ def test_a_set_that_cannot_run_is_recorded_and_the_search_goes_on(little: Path, 
     assert failed["objective.rate"].isna().all()
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_the_study_of_the_documentation_runs(little: Path, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "search-parameters.md").read_text()
     (little / "study.toml").write_text(page.split("```toml\n")[1].split("```")[0])
@@ -345,6 +360,7 @@ def test_a_set_beats_another_only_in_every_objective(little: Path) -> None:
     assert not duel(tuning, ("a", "b"), (plain, plain), names).beats
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_held_out_sets_are_baselines_and_picks(little: Path, tmp_path: Path) -> None:
     tune(little, out=tmp_path, searches=("first",), trials=6)
     held_out = pd.read_parquet(tmp_path / "held_out.parquet")
@@ -352,6 +368,7 @@ def test_held_out_sets_are_baselines_and_picks(little: Path, tmp_path: Path) -> 
     assert list(held_out["condition"].unique()) == ["slower", "middle", "faster", "far", "near"]
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_the_confirmation_is_judged_apart(little: Path, tmp_path: Path) -> None:
     result = tune(little, out=tmp_path, searches=("first",), trials=6)
     [judged] = result.judged.values()
@@ -360,6 +377,7 @@ def test_the_confirmation_is_judged_apart(little: Path, tmp_path: Path) -> None:
     assert "on 2 recordings more" in result.report.read_text()
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_design_stands_for_the_conditions_of_its_experiments(little: Path, tmp_path: Path) -> None:
     designs = """[factors.rate_of]
 path = "links.bottleneck.rate"
@@ -385,6 +403,7 @@ rate_of = [2, 8]
     assert "rates, fast</td>" in result.report.read_text()
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_cma_es_goes_by_the_margin(little: Path, tmp_path: Path) -> None:
     folder = redefined(little, 'algorithm = "tpe"', 'algorithm = "cma-es"')
     folder = redefined(folder, 'objectives = ["wait"]', 'objectives = ["margin"]')
@@ -408,6 +427,7 @@ def test_the_margin_is_drawn_beside_the_objectives(little: Path, tmp_path: Path)
     assert result.report.exists()
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_paceline_study_runs_searches_too(little: Path, tmp_path: Path) -> None:
     redefined(little, "trials = 14", "trials = 4")
     result = paceline.study(little, out=tmp_path / "out", workers=1)
@@ -425,6 +445,7 @@ def test_paceline_study_runs_searches_too(little: Path, tmp_path: Path) -> None:
 # ---- The ranking.
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_the_parameter_that_limits_the_rate_ranks_first(little: Path, tmp_path: Path) -> None:
     result = sensitivity(little, out=tmp_path / "one", workers=1)
     assert result.ranking[0].factor == "most"
@@ -441,6 +462,7 @@ def test_the_parameter_that_limits_the_rate_ranks_first(little: Path, tmp_path: 
 # ---- The command line, and what goes wrong.
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_the_command_says_what_was_found(little: Path, tmp_path: Path, cli: Run) -> None:
     done = cli("tune", str(little), "--out", str(tmp_path / "out"), "--trials", "5", "--search", "first")
     assert done.returncode == 0, done.stderr
@@ -508,6 +530,7 @@ def test_a_wrong_definition_is_said_before_any_run(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_other_things_that_are_wrong(little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PACELINE_DATA", raising=False)
     with pytest.raises(StudyError, match="searches: found 'third', expected one of first, other"):
