@@ -25,7 +25,13 @@ fn main() {
 /// The commit, and whether what is built was changed since; `archive` where the sources are in no git checkout of their own.
 fn commit(root: &Path) -> String {
     let git = |arguments: &[&str]| {
-        let output = Command::new("git").arg("--no-optional-locks").arg("-C").arg(root).args(arguments).output().ok()?;
+        let output = Command::new("git")
+            .arg("--no-optional-locks")
+            .arg("-C")
+            .arg(root)
+            .args(arguments)
+            .output()
+            .ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     let here = git(&["rev-parse", "--show-toplevel"]).and_then(|top| Path::new(&top).canonicalize().ok());
@@ -43,8 +49,13 @@ fn commit(root: &Path) -> String {
     let Some(hash) = git(&["rev-parse", "--short=10", "HEAD"]) else {
         return "uncommitted".to_owned();
     };
-    let changes = git(&["status", "--porcelain", "--", "Cargo.toml", "Cargo.lock", "crates/*/src", "crates/*/*.*"]);
-    if changes.is_none_or(|changes| !changes.is_empty()) { format!("g{hash}.changed") } else { format!("g{hash}") }
+    let changes =
+        git(&["status", "--porcelain", "--", "Cargo.toml", "Cargo.lock", "crates/*/src", "crates/*/*.*"]);
+    if changes.is_none_or(|changes| !changes.is_empty()) {
+        format!("g{hash}.changed")
+    } else {
+        format!("g{hash}")
+    }
 }
 
 /// What a folder holds, in the same order everywhere.
