@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from paceline.studies.words import short
 from paceline.version import __version__
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from paceline.studies.engine import StudyResult
     from paceline.studies.sensitivity import SensitivityResult
     from paceline.studies.tune import TuningResult
@@ -36,6 +39,12 @@ class Section:
 
 def page(template: str, **values: object) -> str:
     """A page from a template of this package."""
+    return _environment().get_template(template).render(version=__version__, **values)
+
+
+@cache
+def _environment() -> Environment:
+    """The templates of this package, each compiled once."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -47,7 +56,7 @@ def page(template: str, **values: object) -> str:
     )
     environment.filters["figure"] = short
     environment.filters["percent"] = lambda value: "" if value is None else f"{value:+.1f} %"
-    return environment.get_template(template).render(version=__version__, **values)
+    return environment
 
 
 def render(result: StudyResult, svgs: dict[str, str]) -> str:
