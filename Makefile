@@ -17,7 +17,7 @@ EXAMPLES := target/debug/examples
 # docs/PAGE.md is what the example PAGE of a crate prints.
 PAGES := figures scenario-reference endpoint-settings
 # How the tests in real time are run: most of their time they wait.
-REAL_TIME ?=
+REAL_TIME ?= --test-threads=8
 HEADER := crates/capi/include/paceline.h
 # A profile-guided build: an instrumented one counts, in RAW, what its training runs do, and another is compiled with the counts.
 PGO_DIR := $(CURDIR)/target/pgo
@@ -57,6 +57,7 @@ test-all: test test-others ## Run all tests: those, and what test-others runs
 test-others: developers ## Run the golden runs in the release build, the tests in real time, and those with browsers and other programs
 	cargo test --release --locked --quiet -p paceline-sim --test golden
 	cargo test --workspace --locked --test real_time -- $(REAL_TIME)
+	cargo test --workspace --locked --quiet --lib -- --ignored
 	$(BIN)/python -m pytest -q -m "real_time or peer"
 
 .PHONY: test-rust
