@@ -10,12 +10,17 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import paceline
 from paceline import plots
 from paceline.cli import main
 from paceline.plots import style
 from paceline.studies import runner
+
+# How long a machine takes says nothing of what is tested.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 ROOT = Path(__file__).resolve().parents[1]
 
