@@ -115,8 +115,11 @@ fn a_step_of_the_clock_costs_a_second() {
             let found = around(reader, "", &feedback);
             assert!(is_over(&found, &none), "{reader:?}, {step}: {found:?}, without a step {none:?}");
             assert!(found[1][0] > 0.8 * none[1][0], "{reader:?}, {step}: {found:?}, without a step {none:?}");
-            let more = format!(", {flag}_compensation = false");
-            *harmed += u32::from(!is_over(&around(reader, &more, &feedback), &none));
+            // Without compensation: the rows of the table, and of others what shows that there is something to take out.
+            if *harmed == 0 || step.ends_with("50ms") {
+                let more = format!(", {flag}_compensation = false");
+                *harmed += u32::from(!is_over(&around(reader, &more, &feedback), &none));
+            }
         }
     }
     // Profiles whose target is larger than the step, such as rfc8298, need no compensation.

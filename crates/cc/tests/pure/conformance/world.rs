@@ -179,6 +179,8 @@ pub struct Flow {
     next_frame: Time,
     frames: usize,
     queue: VecDeque<(Time, Bytes)>,
+    /// Bytes in the queue.
+    queued: Bytes,
     allowance: Allowance,
     pacing: Pacing,
     next_send: Time,
@@ -209,6 +211,7 @@ impl Flow {
             next_frame: start,
             frames: 0,
             queue: VecDeque::new(),
+            queued: Bytes::ZERO,
             allowance: Allowance::Unlimited,
             pacing: Pacing::Off,
             next_send: Time::ZERO,
@@ -228,12 +231,17 @@ impl Flow {
     }
 
     fn queue_state(&self, now: Time) -> SendQueueState {
-        let bytes: Bytes = self.queue.iter().map(|(_, size)| *size).sum();
         let newest = self.queue.back().map_or(Time::ZERO, |(queued, _)| *queued);
-        let newest_frame =
-            self.queue.iter().filter(|(queued, _)| *queued == newest).map(|(_, size)| *size).sum();
+        let newest_frame = self.queue.iter().rev().take_while(|(queued, _)| *queued == newest);
+        let newest_frame = newest_frame.map(|(_, size)| *size).sum();
         let oldest = self.queue.front().map(|(queued, _)| now.saturating_since(*queued));
-        SendQueueState { stream: STREAM, bytes, packets: self.queue.len() as u64, oldest, newest_frame }
+        SendQueueState {
+            stream: STREAM,
+            bytes: self.queued,
+            packets: self.queue.len() as u64,
+            oldest,
+            newest_frame,
+        }
     }
 
     fn frame(&mut self, now: Time) {
@@ -245,6 +253,7 @@ impl Flow {
         while left > 0 {
             let size = left.min(LARGEST.as_u64());
             self.queue.push_back((now, Bytes::new(size)));
+            self.queued += Bytes::new(size);
             left -= size;
         }
         let update = self.controller.on_offered(now, &offered, &self.queue_state(now));
@@ -266,6 +275,7 @@ impl Flow {
         if let Some(Discard { older_than, .. }) = update.discard {
             let limit = older_than.unwrap_or(TimeDelta::from_nanos(-1));
             self.queue.retain(|(queued, _)| now.saturating_since(*queued) <= limit);
+            self.queued = self.queue.iter().map(|(_, size)| *size).sum();
             let update = self.controller.on_send_queue(now, &self.queue_state(now));
             self.apply(now, update);
         }
@@ -284,6 +294,7 @@ impl Flow {
     fn send(&mut self, now: Time, id: usize, link: &mut Link) {
         while let Some(size) = self.may_send(now) {
             self.queue.pop_front();
+            self.queued -= size;
             let sequence = self.sent.len() as u64;
             self.sent.push((now, size, self.controller.annotation(now, STREAM)));
             self.model.sent(sequence, size);
