@@ -17,6 +17,7 @@ from paceline import plots
 from paceline.cli import main
 from paceline.plots import style
 from paceline.studies import runner
+from processes import end_all
 
 # How long a machine takes says nothing of what is tested.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -123,6 +124,13 @@ def video_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PACELINE_CACHE", str(folder))
         yield folder
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    """What a test started ends with it, whatever became of it."""
+    yield
+    end_all()
 
 
 @pytest.fixture(autouse=True)

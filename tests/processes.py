@@ -21,6 +21,18 @@ def until(what: str, done: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+_started: list[subprocess.Popen[str]] = []
+
+
+def end_all() -> None:
+    """Ends what a test that failed has left running."""
+    while _started:
+        process = _started.pop()
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
 def host_port(peer: socket.socket) -> str:
     host, port = peer.getsockname()
     return f"{host}:{port}"
@@ -49,13 +61,15 @@ def start(*arguments: str | Path) -> subprocess.Popen[str]:
     environment = {key: value for key, value in os.environ.items() if key != "PACELINE_DATA"}
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "paceline", *map(str, arguments)],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
+        _started.append(process)
+        return process
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -41,6 +41,10 @@ flows = ["camera", "slides"]
 """
 
 
+# A call that ends with its test.
+LONG = ["--set", "duration=600s"]
+
+
 @pytest.fixture
 def coupled_file(tmp_path: Path) -> Path:
     path = tmp_path / "coupled.toml"
@@ -132,13 +136,13 @@ def test_a_killed_sender_has_left_and_a_stopped_one_leaves_after_a_while(coupled
         assert service.stderr is not None
         flows = dict(zip(("camera", "slides"), ports, strict=True))
         receivers = [
-            start("receive", coupled_file, "--flow", flow, "--listen", f"127.0.0.1:{port}")
+            start("receive", coupled_file, *LONG, "--flow", flow, "--listen", f"127.0.0.1:{port}")
             for flow, port in flows.items()
         ]
         for port in ports:
             wait_for_listener(port)
         camera, slides = (
-            start("send", coupled_file, "--flow", flow, "--to", f"127.0.0.1:{port}", "--exchange", path)
+            start("send", coupled_file, *LONG, "--flow", flow, "--to", f"127.0.0.1:{port}", "--exchange", path)
             for flow, port in flows.items()
         )
         lines += [service.stderr.readline() for _ in range(2)]
@@ -188,15 +192,15 @@ def joined(service: "subprocess.Popen[str]", count: int) -> list[str]:
 @pytest.mark.real_time
 def test_flows_of_the_same_five_tuple_share_and_others_do_not(coupled_file: Path, tmp_path: Path) -> None:
     path, port = tmp_path / "exchange.sock", two_ports()
+    ways = (("camera", f"127.0.0.1:{port}"), ("slides", f"127.0.0.1:{port + 1}"))
+    receivers = [start("receive", coupled_file, *LONG, "--flow", flow, "--listen", to) for flow, to in ways]
     with exchange(path) as service:
-        senders = [
-            start("send", coupled_file, "--flow", flow, "--to", to, "--exchange", path, "--group-by", "5-tuple")
-            for flow, to in (("camera", f"127.0.0.1:{port}"), ("slides", f"127.0.0.1:{port + 1}"))
-        ]
+        by = ["--exchange", path, "--group-by", "5-tuple"]
+        senders = [start("send", coupled_file, *LONG, "--flow", flow, "--to", to, *by) for flow, to in ways]
         said = "exchange: process N: flow 0 joins UDP 127.0.0.1:{} to 127.0.0.1:{}, class 0 (active), priority {}"
         found = joined(service, 2)
-        ways = dict(re.findall(r"127\.0\.0\.1:(\d+) to 127\.0\.0\.1:(\d+),", " ".join(found)))
-        sources = {int(to): int(source) for source, to in ways.items()}
+        ports = re.findall(r"127\.0\.0\.1:(\d+) to 127\.0\.0\.1:(\d+),", " ".join(found))
+        sources = {int(to): int(source) for source, to in ports}
         camera = sources[port]
         assert found == sorted(said.format(sources[to], to, weight) for to, weight in ((port, 2), (port + 1, 1)))
         # A program that multiplexes a stream of its own over the camera's sockets.
@@ -208,9 +212,9 @@ def test_flows_of_the_same_five_tuple_share_and_others_do_not(coupled_file: Path
             while (reply := other.recv(513))[3] != STATE:
                 pass
         assert int.from_bytes(reply[16:20], "big") == 2, "the camera and the other stream, and not the slides"
-        for sender in senders:
-            sender.kill()
-            sender.communicate(timeout=PATIENCE_S)
+        for process in (*senders, *receivers):
+            process.kill()
+            process.communicate(timeout=PATIENCE_S)
         service.terminate()
         service.communicate(timeout=PATIENCE_S)
 
@@ -232,11 +236,13 @@ def test_a_flow_in_no_coupling_shares_with_a_group_that_is_named(call_file: Path
     path, port = tmp_path / "exchange.sock", two_ports()
     with exchange(path) as service:
         named = ["--exchange", path, "--group", "talk", "--group-kind", "conservative"]
-        senders = [start("send", call_file, "--to", f"127.0.0.1:{port + place}", *named) for place in (0, 1)]
+        ways = [f"127.0.0.1:{port + place}" for place in (0, 1)]
+        receivers = [start("receive", call_file, *LONG, "--listen", to) for to in ways]
+        senders = [start("send", call_file, *LONG, "--to", to, *named) for to in ways]
         assert joined(service, 2) == ["exchange: process N: flow 0 joins talk (conservative), priority 1"] * 2
-        for sender in senders:
-            sender.kill()
-            sender.communicate(timeout=PATIENCE_S)
+        for process in (*senders, *receivers):
+            process.kill()
+            process.communicate(timeout=PATIENCE_S)
         service.terminate()
         service.communicate(timeout=PATIENCE_S)
 

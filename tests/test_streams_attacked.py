@@ -97,7 +97,8 @@ def test_a_receiver_that_is_killed_and_started_again_takes_the_call_up(tmp_path:
 
 def test_a_sender_that_is_killed_and_started_again_has_the_receiver(tmp_path: Path) -> None:
     port = free_port()
-    receiver = receive(port, tmp_path / "receiver")
+    # Until the second sender says that it ends, whenever that has begun.
+    receiver = receive(port, tmp_path / "receiver", "--set", "duration=300s")
     kill(send_a_while(port, tmp_path))
     ended(send(port, tmp_path / "again"))
     assert "fell silent; from" in ended(receiver)

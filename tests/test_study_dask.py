@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from deadly import deadly
 from paceline.studies import runner
 from paceline.studies.engine import run_study
 from paceline.studies.progress import State
+from processes import PATIENCE_S
 from test_study_designs import TOTAL, little
 
 __all__ = ["little"]
@@ -22,13 +24,19 @@ pytestmark = [
 ]
 
 
+def waiting() -> AbstractContextManager[object]:
+    """A cluster that waits for a worker to come back: after 15 s, which a busy machine takes, it closes a new one."""
+    dask = pytest.importorskip("dask")
+    return dask.config.set({"distributed.deploy.lost-worker-timeout": f"{PATIENCE_S:.0f}s"})  # type: ignore[no-any-return]
+
+
 @pytest.mark.real_time
 def test_a_cluster_that_loses_a_worker_gives_the_same_results(little: Path, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     expected = run_study(little, out=tmp_path / "here", workers=1).results_file.read_bytes()
     options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     killed: list[int] = []
-    with distributed.LocalCluster(**options) as cluster:
+    with waiting(), distributed.LocalCluster(**options) as cluster:
 
         def told(state: State) -> None:
             if state.finished >= 5 and not killed:
@@ -47,6 +55,7 @@ def test_an_item_that_kills_its_worker_costs_its_batch_nothing() -> None:
     dask = pytest.importorskip("dask")
     options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with (
+        waiting(),
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         distributed.LocalCluster(**options) as cluster,
     ):
