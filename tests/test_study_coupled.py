@@ -217,8 +217,9 @@ def short(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_shortened_study_runs_and_judges(short: Path, tmp_path: Path) -> None:
-    result = run_study(short, out=tmp_path / "out", workers=2)
+    result = run_study(short, out=tmp_path / "out")
     rows = result.results
     assert (result.state.failed, len(rows)) == (0, len(result.study))
     queue = rows[rows["design"] == "section-4"].groupby(["factor.controller", "factor.flows", "factor.coupling"])

@@ -141,7 +141,7 @@ def short(tmp_path: Path) -> Path:
 
 
 def test_a_shortened_study_runs_and_judges(short: Path, tmp_path: Path) -> None:
-    result = run_study(short, out=tmp_path / "out", workers=2)
+    result = run_study(short, out=tmp_path / "out")
     rows = result.results
     assert (result.state.failed, len(rows)) == (0, len(result.study))
     line = rows[(rows["design"] == "delay-5-line") & (rows["factor.bandwidth"] == 30)].set_index(
