@@ -205,7 +205,7 @@ locked = $(BIN)/uv pip compile pyproject.toml --extra $(1) --universal --python-
 # Ends unless so many GB are free or taken by what was built here: $(call needs_room,GB).
 define needs_room
 	@free="$$(df --output=avail -BM . | tail -n 1 | tr -dc 0-9)"; \
-	here="$$(du -sm --total target $(VENV) 2>/dev/null | tail -n 1 | cut -f 1)"; \
+	here="$$({ du -sm --total target $(VENV) 2>/dev/null || true; } | tail -n 1 | cut -f 1)"; \
 	if [ "$$((free + here))" -lt $(1)000 ]; then \
 		echo "missing: $(1) GB of disk for 'make $@'; found: $$free MB free, and $$here MB built here before" >&2; exit 1; fi
 endef
