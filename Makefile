@@ -4,6 +4,9 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
+# What Python imports is compiled once, since pip compiles nothing here, and not anew by each process.
+export PYTHONDONTWRITEBYTECODE :=
+
 # The first Python of 3.10 or newer; `make PYTHON=...` chooses another.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && { echo $$p; break; }; done)
