@@ -80,6 +80,7 @@ lint: developers bare-metal examples ## Check format, lints and types of Rust an
 	$(BIN)/ruff check python tests benches
 	$(BIN)/ruff format --check python tests benches
 	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest paceline._core
 	@for page in $(PAGES); do $(EXAMPLES)/$$page | diff -q - docs/$$page.md >/dev/null || \
 		{ echo "docs/$$page.md is stale: make docs" >&2; exit 1; }; done
 	@$(EXAMPLES)/header | diff -q - $(HEADER) >/dev/null || { echo "$(HEADER) is stale: make docs" >&2; exit 1; }

@@ -140,6 +140,7 @@ def short(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_shortened_study_runs_and_judges(short: Path, tmp_path: Path) -> None:
     result = run_study(short, out=tmp_path / "out")
     rows = result.results
