@@ -19,8 +19,6 @@ RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 EXAMPLES := target/debug/examples
 # docs/PAGE.md is what the example PAGE of a crate prints.
 PAGES := figures scenario-reference endpoint-settings
-# How the tests in real time are run: most of their time they wait.
-REAL_TIME ?= --test-threads=8
 HEADER := crates/capi/include/paceline.h
 # A profile-guided build: an instrumented one counts, in RAW, what its training runs do, and another is compiled with the counts.
 PGO_DIR := $(CURDIR)/target/pgo
@@ -55,13 +53,20 @@ test: developers test-rust test-python ## Run the tests that need no free machin
 .PHONY: test-all
 test-all: test test-others ## Run all tests: those, and what test-others runs
 
-# Whole crates are named, so that all commands compile one set of features.
 .PHONY: test-others
 test-others: developers ## Run the golden runs in the release build, the tests in real time, and those with browsers and other programs
+	@$(MAKE) --no-print-directory -j 2 golden real-time
+
+.PHONY: golden
+golden:
 	cargo test --release --locked --quiet -p paceline-sim --test golden
-	cargo test --workspace --locked --test real_time -- $(REAL_TIME)
+
+# Whole crates are named, so that all commands compile one set of features. Most of the time these tests wait.
+.PHONY: real-time
+real-time:
+	cargo test --workspace --locked --test real_time -- --test-threads=8
 	cargo test --workspace --locked --quiet --lib -- --ignored
-	$(BIN)/python -m pytest -q -m "real_time or peer"
+	$(BIN)/python -m pytest -q -n 4 --dist worksteal -m "real_time or peer"
 
 .PHONY: test-rust
 test-rust: prerequisites

@@ -56,6 +56,7 @@ def test_python_blocks_run(page: Path, folder: Path) -> None:
 SHORTENED = {
     'duration = "60s"\nwarmup = "20s"': 'duration = "3s"\nwarmup = "1s"',
     'run("scenarios/real-video.toml")': 'run("scenarios/real-video.toml", overrides={"duration": "4s"})',
+    "live scenarios/first-call.toml": "live scenarios/first-call.toml --set duration=6s",
     "run scenarios/real-video.toml": "run scenarios/real-video.toml --set duration=4s",
     "--over scenarios/first-call.toml wimax --seeds 10": "--over scenarios/first-call.toml wimax --seeds 2",
 }
