@@ -3,10 +3,11 @@
 use crate::NetError;
 use crate::clock::{Moment, time_on_processor};
 use crate::socket::UdpPort;
-use paceline_units::TimeDelta;
+use paceline_units::{Time, TimeDelta};
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
+use rustix::process::getpriority_process;
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,8 +19,31 @@ use thread_priority::{
 /// How long a driver sleeps at most, so that Ctrl-C is heard.
 pub(crate) const LONGEST_SLEEP: TimeDelta = TimeDelta::from_millis(100);
 
-/// How long an end waits for the other's part in closing a connection.
-pub(crate) const CLOSING: TimeDelta = TimeDelta::from_secs(1);
+/// How long an end waits for the other's part in closing a connection after it has heard of it, and how long in all.
+const CLOSING: TimeDelta = TimeDelta::from_secs(1);
+const LONGEST_CLOSING: TimeDelta = TimeDelta::from_secs(5);
+
+/// The wait for the other end's part in closing a connection. One that is behind, on a busy machine or a long queue, is still heard.
+pub(crate) struct Farewell {
+    received: u64,
+    until: Time,
+    latest: Time,
+}
+
+impl Farewell {
+    /// Begins at `now`, when so many datagrams had been received.
+    pub fn new(now: Time, received: u64) -> Farewell {
+        Farewell { received, until: now + CLOSING, latest: now + LONGEST_CLOSING }
+    }
+
+    /// Until when it lasts, as far as is known at `now`, when so many datagrams have been received.
+    pub fn until(&mut self, now: Time, received: u64) -> Time {
+        if received > self.received {
+            (self.received, self.until) = (received, self.latest.min(now + CLOSING));
+        }
+        self.until
+    }
+}
 
 /// Sleeps until one of `ports` can be read, or until `due`, or for [`LONGEST_SLEEP`]. Nothing spins: with the timer
 /// slack of [`PreciseTimers`] the kernel wakes a thread within some tens of microseconds, which the pacer makes up for.
@@ -85,6 +109,8 @@ impl Watch {
 pub(crate) struct PreciseTimers {
     before: Option<NonZeroU64>,
     has_priority: bool,
+    /// How nice the thread was before it had real-time priority, which it is again without.
+    nice: i32,
     /// Since when the share of the processor is measured, and the thread's time on it then.
     measured: (Moment, TimeDelta),
 }
@@ -109,7 +135,8 @@ impl PreciseTimers {
     pub fn new() -> PreciseTimers {
         let before = current_timer_slack().ok().and_then(NonZeroU64::new);
         let _ = set_current_timer_slack(NonZeroU64::new(1));
-        PreciseTimers { before, has_priority: false, measured: (Moment::now(), time_on_processor()) }
+        let nice = getpriority_process(None).unwrap_or(0);
+        PreciseTimers { before, has_priority: false, nice, measured: (Moment::now(), time_on_processor()) }
     }
 
     /// The same, and the thread comes before all that has no real-time priority, if the system allows it (root, CAP_SYS_NICE or
@@ -134,9 +161,13 @@ impl PreciseTimers {
         let used = used();
         self.measured = (now, used);
         if is_busy(used - before, span) {
-            self.has_priority = false;
-            schedule(ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other), 0);
+            self.give_priority_up();
         }
+    }
+
+    fn give_priority_up(&mut self) {
+        self.has_priority = false;
+        schedule(ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other), value_of_nice(self.nice));
     }
 
     /// Whether the thread has real-time priority.
@@ -154,9 +185,14 @@ impl Drop for PreciseTimers {
     fn drop(&mut self) {
         let _ = set_current_timer_slack(self.before);
         if self.has_priority {
-            schedule(ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other), 0);
+            self.give_priority_up();
         }
     }
+}
+
+/// The value from 0 to 99 that `thread_priority` makes this niceness of, from 19 down to -20.
+fn value_of_nice(nice: i32) -> u8 {
+    (99.0 * (1.0 - (f64::from(nice) + 20.5) / 39.0)).round() as u8
 }
 
 /// Whether the system lets this thread be scheduled so.
@@ -170,6 +206,16 @@ mod tests {
     use super::*;
     use crate::socket::Inbox;
     use paceline_units::Ecn;
+
+    #[test]
+    fn a_farewell_lasts_while_the_other_end_is_heard_but_not_for_ever() {
+        let at = |millis: i64| Time::ZERO + TimeDelta::from_millis(millis);
+        let mut farewell = Farewell::new(at(0), 7);
+        assert_eq!(farewell.until(at(900), 7), at(1000));
+        assert_eq!(farewell.until(at(950), 8), at(1950));
+        assert_eq!(farewell.until(at(1900), 8), at(1950));
+        assert_eq!(farewell.until(at(4800), 9), at(5000));
+    }
 
     #[test]
     fn what_can_be_read_is_told_until_it_is_read() {
@@ -186,6 +232,26 @@ mod tests {
         assert_eq!(watch.readable().expect("asked"), [0, 2], "nobody has read");
         assert!(!sockets[0].read(&mut Inbox::new()).expect("read"), "there was one");
         assert_eq!(watch.readable().expect("asked"), [2]);
+    }
+
+    /// As the crate maps values: in the middle of the interval of each niceness.
+    #[test]
+    fn a_thread_is_as_nice_afterwards_as_before() {
+        for nice in -20..=19 {
+            let ratio = 1.0 - f32::from(value_of_nice(nice)) / 99.0;
+            assert_eq!((39.0 * ratio) as i32 - 20, nice);
+        }
+        for nice in [0, 3, 19] {
+            let of_thread = move || {
+                rustix::process::setpriority_process(None, nice).expect("nicer");
+                let mut timers = PreciseTimers::urgent(Urgency::End);
+                if timers.has_priority() {
+                    timers.give_priority_up();
+                }
+                getpriority_process(None)
+            };
+            assert_eq!(std::thread::spawn(of_thread).join().expect("no panic"), Ok(nice));
+        }
     }
 
     #[test]

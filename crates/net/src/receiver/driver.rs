@@ -9,7 +9,7 @@ use crate::output::NetCounters;
 use crate::port::Port;
 use crate::record::{Ended, FlowRecord};
 use crate::socket::{Datagram, Inbox};
-use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, Urgency, wait_for};
+use crate::wait::{Farewell, LONGEST_SLEEP, PreciseTimers, Urgency, wait_for};
 use crate::{Control, NetError};
 use paceline_media::PlayoutCounters;
 use paceline_metrics::Facts;
@@ -213,8 +213,13 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
 
     /// Waits a moment for the connection to be over.
     fn linger(&mut self) -> Result<(), NetError> {
-        let until = self.clock.now() + CLOSING;
-        while self.codec.is_open() && self.clock.now() < until {
+        let mut farewell = Farewell::new(self.clock.now(), self.counters.received);
+        while self.codec.is_open() {
+            let now = self.clock.now();
+            let until = farewell.until(now, self.counters.received);
+            if now >= until {
+                break;
+            }
             if self.read()? {
                 self.wait(until)?;
             }

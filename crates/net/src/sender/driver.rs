@@ -11,7 +11,7 @@ use crate::output::NetCounters;
 use crate::port::Port;
 use crate::record::{Ended, FlowRecord};
 use crate::socket::{Datagram, Inbox, UdpPort};
-use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, Urgency, wait_for};
+use crate::wait::{Farewell, LONGEST_SLEEP, PreciseTimers, Urgency, wait_for};
 use crate::{Control, NetError};
 use nix::errno::Errno;
 use paceline_cc::shared_bottleneck::DelaySummary;
@@ -177,8 +177,13 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         self.planned.stop(now);
         self.transmit(now);
         self.flush();
-        let until = self.clock.now() + CLOSING;
-        while self.codec.is_open(self.planned.end()) && self.clock.now() < until {
+        let mut farewell = Farewell::new(self.clock.now(), self.counters.received);
+        while self.codec.is_open(self.planned.end()) {
+            let now = self.clock.now();
+            let until = farewell.until(now, self.counters.received);
+            if now >= until {
+                break;
+            }
             self.read()?;
             self.run_end(self.clock.now() + NEXT);
             self.flush();
