@@ -250,7 +250,8 @@ mod tests {
                 }
                 getpriority_process(None)
             };
-            assert_eq!(std::thread::spawn(of_thread).join().expect("no panic"), Ok(nice));
+            let found = std::thread::scope(|scope| scope.spawn(of_thread).join().expect("no panic"));
+            assert_eq!(found, Ok(nice));
         }
     }
 
