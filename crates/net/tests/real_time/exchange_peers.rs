@@ -383,7 +383,8 @@ fn crowded() -> usize {
         honest.join();
         let crowd: Vec<OwnedFd> = (0..2 * most).map(|_| raw(&path)).collect();
         let welcome = crowd.iter().filter(|raw| matches!(hear(raw), Some(Reply::Welcome { .. }))).count();
-        assert!((most - 1..=most).contains(&welcome), "{welcome}");
+        // More of them where the first ones have said nothing for too long before the last ones come.
+        assert!(welcome >= most - 1, "{welcome}");
         assert!(honest.update(5010) < Duration::from_secs(20));
         drop(crowd);
         let mut later = Process::new(&path, 1000);
