@@ -142,7 +142,7 @@ fn restarted() -> ([NetOutput; 2], [ExchangeCounters; 2]) {
     for output in &outputs {
         assert!(mean(&output.flows, "throughput_mbps", 3.0, 5.0).is_some_and(|mbps| mbps > 0.0));
         let sum = output.flows.float("coupled_sum_mbps").expect("a column");
-        assert!((70..95).any(|row| sum.value(row).is_none()), "nobody to share with from 3.5 s to 4.7 s");
+        assert!((60..120).any(|row| sum.value(row).is_none()), "nobody to share with between 3 s and 6 s");
         assert!(mean(&output.flows, "coupled_sum_mbps", 8.0, 10.9).is_some(), "it shares again");
         assert!(output.warnings.iter().any(|said| said.contains("away ")), "{:?}", output.warnings);
     }
