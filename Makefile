@@ -54,16 +54,16 @@ test: developers test-rust test-python ## Run the tests that need no free machin
 test-all: test test-others ## Run all tests: those, and what test-others runs
 
 .PHONY: test-others
-test-others: developers ## Run the golden runs in the release build, the tests in real time, and those with browsers and other programs
+test-others: ## Run the golden runs in the release build, the tests in real time, and those with browsers and other programs
 	@$(MAKE) --no-print-directory -j 2 golden real-time
 
 .PHONY: golden
-golden:
+golden: prerequisites
 	cargo test --release --locked --quiet -p paceline-sim --test golden
 
 # Whole crates are named, so that all commands compile one set of features. Most of the time these tests wait.
 .PHONY: real-time
-real-time:
+real-time: developers
 	cargo test --workspace --locked --test real_time -- --test-threads=8
 	cargo test --workspace --locked --quiet --lib -- --ignored
 	$(BIN)/python -m pytest -q -n 4 --dist worksteal -m "real_time or peer"

@@ -36,12 +36,12 @@ impl Farewell {
         Farewell { received, until: now + CLOSING, latest: now + LONGEST_CLOSING }
     }
 
-    /// Until when it lasts, as far as is known at `now`, when so many datagrams have been received.
-    pub fn until(&mut self, now: Time, received: u64) -> Time {
+    /// Until when it lasts, as far as is known at `now`, when so many datagrams have been received. None when it is over.
+    pub fn until(&mut self, now: Time, received: u64) -> Option<Time> {
         if received > self.received {
             (self.received, self.until) = (received, self.latest.min(now + CLOSING));
         }
-        self.until
+        (now < self.until).then_some(self.until)
     }
 }
 
@@ -211,10 +211,12 @@ mod tests {
     fn a_farewell_lasts_while_the_other_end_is_heard_but_not_for_ever() {
         let at = |millis: i64| Time::ZERO + TimeDelta::from_millis(millis);
         let mut farewell = Farewell::new(at(0), 7);
-        assert_eq!(farewell.until(at(900), 7), at(1000));
-        assert_eq!(farewell.until(at(950), 8), at(1950));
-        assert_eq!(farewell.until(at(1900), 8), at(1950));
-        assert_eq!(farewell.until(at(4800), 9), at(5000));
+        assert_eq!(farewell.until(at(900), 7), Some(at(1000)));
+        assert_eq!(farewell.until(at(950), 8), Some(at(1950)));
+        assert_eq!(farewell.until(at(1900), 8), Some(at(1950)));
+        assert_eq!(farewell.until(at(1950), 8), None);
+        assert_eq!(farewell.until(at(4800), 9), Some(at(5000)));
+        assert_eq!(farewell.until(at(5000), 10), None);
     }
 
     #[test]
@@ -244,10 +246,7 @@ mod tests {
         for nice in [0, 3, 19] {
             let of_thread = move || {
                 rustix::process::setpriority_process(None, nice).expect("nicer");
-                let mut timers = PreciseTimers::urgent(Urgency::End);
-                if timers.has_priority() {
-                    timers.give_priority_up();
-                }
+                drop(PreciseTimers::urgent(Urgency::End));
                 getpriority_process(None)
             };
             let found = std::thread::scope(|scope| scope.spawn(of_thread).join().expect("no panic"));

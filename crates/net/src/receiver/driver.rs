@@ -214,12 +214,9 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
     /// Waits a moment for the connection to be over.
     fn linger(&mut self) -> Result<(), NetError> {
         let mut farewell = Farewell::new(self.clock.now(), self.counters.received);
-        while self.codec.is_open() {
-            let now = self.clock.now();
-            let until = farewell.until(now, self.counters.received);
-            if now >= until {
-                break;
-            }
+        while self.codec.is_open()
+            && let Some(until) = farewell.until(self.clock.now(), self.counters.received)
+        {
             if self.read()? {
                 self.wait(until)?;
             }

@@ -178,12 +178,9 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         self.transmit(now);
         self.flush();
         let mut farewell = Farewell::new(self.clock.now(), self.counters.received);
-        while self.codec.is_open(self.planned.end()) {
-            let now = self.clock.now();
-            let until = farewell.until(now, self.counters.received);
-            if now >= until {
-                break;
-            }
+        while self.codec.is_open(self.planned.end())
+            && let Some(until) = farewell.until(self.clock.now(), self.counters.received)
+        {
             self.read()?;
             self.run_end(self.clock.now() + NEXT);
             self.flush();
