@@ -65,8 +65,8 @@ golden: prerequisites
 .PHONY: real-time
 real-time: developers
 	cargo test --workspace --locked --test real_time -- --test-threads=8
-	cargo test --workspace --locked --quiet --lib -- --ignored
 	$(BIN)/python -m pytest -q -n 4 --dist worksteal -m "real_time or peer"
+	cargo test --workspace --locked --quiet --lib -- --ignored
 
 .PHONY: test-rust
 test-rust: prerequisites
@@ -79,13 +79,14 @@ test-python: developers
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not real_time and not peer"
 
 .PHONY: lint
-lint: developers bare-metal examples ## Check format, lints and types of Rust and Python
+lint: developers ## Check format, lints and types of Rust and Python
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check python tests benches
 	$(BIN)/ruff format --check python tests benches
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest paceline._core
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	@$(MAKE) --no-print-directory bare-metal examples
 	@for page in $(PAGES); do $(EXAMPLES)/$$page | diff -q - docs/$$page.md >/dev/null || \
 		{ echo "docs/$$page.md is stale: make docs" >&2; exit 1; }; done
 	@$(EXAMPLES)/header | diff -q - $(HEADER) >/dev/null || { echo "$(HEADER) is stale: make docs" >&2; exit 1; }

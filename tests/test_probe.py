@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -237,8 +238,14 @@ def test_sockets_measure_loopback() -> None:
     answering: Any = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert "answering" in answering.stderr.readline()
-        # A part of loopback's rate that a busy machine can hold.
-        measured = probe_path(f"127.0.0.1:{port}", plan=Plan(hold_s=2.0, part=0.01, transfer=200_000))
+        measured = None
+        # Parts of loopback's rate that a busy machine holds: the slower it is, the larger a part makes enough packets.
+        for part in (0.01, 0.05, 0.25):
+            with suppress(ProbeError):
+                measured = measured or probe_path(
+                    f"127.0.0.1:{port}", plan=Plan(hold_s=2.0, part=part, transfer=200_000)
+                )
+        assert measured is not None
         answering.send_signal(signal.SIGTERM)
         said, _ = answering.communicate(timeout=PATIENCE_S)
     finally:

@@ -95,12 +95,18 @@ def test_a_receiver_that_is_killed_and_started_again_takes_the_call_up(tmp_path:
     assert summary(tmp_path / "again")["flows"]["call"]["loss_ratio"] == 0.0
 
 
-def test_a_sender_that_is_killed_and_started_again_has_the_receiver(tmp_path: Path) -> None:
-    port = free_port()
-    # Until the second sender says that it ends, whenever that has begun.
-    receiver = receive(port, tmp_path / "receiver", "--set", "duration=300s")
-    kill(send_a_while(port, tmp_path))
-    ended(send(port, tmp_path / "again"))
+def test_a_sender_that_is_killed_gives_way_to_the_next_one(tmp_path: Path) -> None:
+    port, long = free_port(), ("--set", "duration=300s")
+    # Until the second sender says that it ends.
+    receiver = receive(port, tmp_path / "receiver", *long)
+    begun = time.monotonic()
+    first = send_a_while(port, tmp_path, *long)
+    took = time.monotonic() - begun
+    # It may take longer to start than a receiver waits: it is about to begin when the first one is killed.
+    second = send(port, tmp_path / "again", "--set", f"duration={8 + took:.0f}s")
+    time.sleep(took / 2)
+    kill(first)
+    ended(second)
     assert "fell silent; from" in ended(receiver)
     # The figures are of the second sender, from its own beginning on.
     assert summary(tmp_path / "receiver")["flows"]["call"]["loss_ratio"] == 0.0
