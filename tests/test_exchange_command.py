@@ -198,6 +198,8 @@ def test_flows_of_the_same_five_tuple_share_and_others_do_not(coupled_file: Path
     ways = (("camera", f"127.0.0.1:{port}"), ("slides", f"127.0.0.1:{port + 1}"))
     receivers = [start("receive", coupled_file, *LONG, "--flow", flow, "--listen", to) for flow, to in ways]
     with exchange(path) as service:
+        for place in (0, 1):
+            wait_for_listener(port + place)
         by = ["--exchange", path, "--group-by", "5-tuple"]
         senders = [start("send", coupled_file, *LONG, "--flow", flow, "--to", to, *by) for flow, to in ways]
         said = "exchange: process N: flow 0 joins UDP 127.0.0.1:{} to 127.0.0.1:{}, class 0 (active), priority {}"
@@ -241,6 +243,8 @@ def test_a_flow_in_no_coupling_shares_with_a_group_that_is_named(call_file: Path
         named = ["--exchange", path, "--group", "talk", "--group-kind", "conservative"]
         ways = [f"127.0.0.1:{port + place}" for place in (0, 1)]
         receivers = [start("receive", call_file, *LONG, "--listen", to) for to in ways]
+        for place in (0, 1):
+            wait_for_listener(port + place)
         senders = [start("send", call_file, *LONG, "--to", to, *named) for to in ways]
         assert joined(service, 2) == ["exchange: process N: flow 0 joins talk (conservative), priority 1"] * 2
         for process in (*senders, *receivers):
