@@ -280,9 +280,10 @@ impl Builder<'_> {
         let streams = flow.streams.iter().enumerate().map(|(id, stream)| {
             let target =
                 stream.limits.map(|limits| limits.start).or(controller.target_bitrate(StreamId(id as u8)));
-            let target_start = target.unwrap_or(Bitrate::from_mbps(1));
+            let target_start = target.unwrap_or(StreamLimits::NONE.start);
             let source = self.source(flow, stream, max_payload, target_start)?;
-            Ok(StreamConfig { source, priority: stream.priority, target_start })
+            let limits = limits(StreamId(id as u8), stream);
+            Ok(StreamConfig { source, priority: stream.priority, target_start, limits })
         });
         let mut streams: Vec<_> = streams.collect::<Result<_, _>>()?;
         Ok(match flow.transport {
@@ -297,6 +298,7 @@ impl Builder<'_> {
                     ecn: flow.ecn.codepoint(),
                     clock_step: flow.feedback.clock.step(),
                     forgiven_lateness: TimeDelta::ZERO,
+                    discard_age: flow.rtp.discard_age,
                 },
                 identity: flow.rtp,
                 first_sequences: self.first_sequences(flow),
@@ -472,22 +474,25 @@ fn spans(flow: &FlowSpec, end: TimeDelta) -> Vec<StreamSpan> {
     comes_or_goes.map(span).collect()
 }
 
-/// The streams that are not there when their flow starts, with their limits. Of flows that start within a time a stream may
-/// be over by then.
-fn expected(flow: &FlowSpec) -> Vec<Limits> {
+/// The limits of one of several streams; the only one of a flow has those of its controller.
+fn limits(id: StreamId, stream: &StreamSpec) -> Limits {
+    match stream.limits.filter(|_| stream.name.is_some()) {
+        Some(StreamLimits { min, max, .. }) => Limits { stream: id, min, max },
+        None => Limits::none(id),
+    }
+}
+
+/// The streams that are not there when their flow starts. Of flows that start within a time a stream may be over by then.
+fn expected(flow: &FlowSpec) -> Vec<StreamId> {
     let streams = (0..).map(StreamId).zip(&flow.streams);
     let is_absent = |stream: &StreamSpec| {
         stream.start.is_some_and(|start| flow.start < start)
             || stream.stop.is_some_and(|stop| stop <= flow.start)
     };
-    let limits = |(id, stream): (StreamId, &StreamSpec)| match stream.limits {
-        Some(StreamLimits { min, max, .. }) => Limits { stream: id, min, max },
-        None => Limits::none(id),
-    };
-    streams.filter(|(_, stream)| is_absent(stream)).map(limits).collect()
+    streams.filter(|(_, stream)| is_absent(stream)).map(|(id, _)| id).collect()
 }
 
-/// The controller of a flow, told of the limits that its streams have of their own.
+/// The controller of a flow.
 fn controller(flow: &FlowSpec) -> Result<AnyController, ScenarioError> {
     let setup = FlowSetup {
         l4s: flow.ecn == EcnMode::L4s,
@@ -496,14 +501,6 @@ fn controller(flow: &FlowSpec) -> Result<AnyController, ScenarioError> {
         initial_window: flow.tcp.unwrap_or_default().initial_window,
         max_window: flow.tcp.and_then(|tcp| tcp.max_window),
     };
-    let mut controller = AnyController::new(&flow.controller.params, &setup).map_err(|error| {
-        within(&format!("flows.{}.controller", overrides::quoted_key(&flow.name)), &error)
-    })?;
-    for (id, stream) in flow.streams.iter().enumerate().filter(|(_, stream)| stream.name.is_some()) {
-        if let Some(StreamLimits { min, max, .. }) = stream.limits {
-            // Nothing runs yet: the sender asks for the targets when it starts.
-            let _ = controller.on_limits(Time::ZERO, &Limits { stream: StreamId(id as u8), min, max });
-        }
-    }
-    Ok(controller)
+    AnyController::new(&flow.controller.params, &setup)
+        .map_err(|error| within(&format!("flows.{}.controller", overrides::quoted_key(&flow.name)), &error))
 }

@@ -338,7 +338,7 @@ pub struct StreamSpec {
     pub source: SourceSpec,
     /// Its share beside other streams; default 1.
     pub priority: f64,
-    /// Its limits; none where the controller knows none.
+    /// Its limits: its own, or those of the controller's parameters; absent where there are neither.
     pub limits: Option<StreamLimits>,
     /// When it joins the flow, if that is not with its start.
     pub start: Option<TimeDelta>,
@@ -356,10 +356,16 @@ impl StreamSpec {
 /// What a stream's target bitrate may be, headers in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamLimits {
-    /// Lowest target bitrate.
+    /// Lowest target bitrate; 0 where nothing limits it.
     pub min: Bitrate,
     /// First target bitrate.
     pub start: Bitrate,
-    /// Highest target bitrate.
+    /// Highest target bitrate; [`Bitrate::MAX`] where nothing limits it.
     pub max: Bitrate,
+}
+
+impl StreamLimits {
+    /// Those of a stream under a controller whose parameters have none.
+    pub(crate) const NONE: StreamLimits =
+        StreamLimits { min: Bitrate::ZERO, start: Bitrate::from_mbps(1), max: Bitrate::MAX };
 }

@@ -237,9 +237,13 @@ fn stream_table(stream: &StreamSpec) -> Table {
     put(&mut table, "source", Inline::kind(&stream.source));
     put(&mut table, "priority", stream.priority);
     if let Some(limits) = stream.limits {
-        put(&mut table, "target_bitrate_min", rate(limits.min));
+        if limits.min > Bitrate::ZERO {
+            put(&mut table, "target_bitrate_min", rate(limits.min));
+        }
         put(&mut table, "target_bitrate_start", rate(limits.start));
-        put(&mut table, "target_bitrate_max", rate(limits.max));
+        if limits.max < Bitrate::MAX {
+            put(&mut table, "target_bitrate_max", rate(limits.max));
+        }
     }
     for (key, at) in [("start", stream.start), ("stop", stream.stop)] {
         if let Some(at) = at {

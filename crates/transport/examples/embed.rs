@@ -215,8 +215,7 @@ use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd, Transmit};
 
 fn rtp_sender() -> RtpSender<Scream> {
     let params = Params::default();
-    let stream =
-        StreamConfig { source: Source::External, priority: 1.0, target_start: params.target_bitrate_start };
+    let stream = StreamConfig::new(Source::External, params.target_bitrate_start);
     let config = SenderConfig {
         // How late a timer may fire without the pacing rate going down.
         forgiven_lateness: TimeDelta::from_millis(2),

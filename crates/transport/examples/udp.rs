@@ -36,7 +36,7 @@ fn clock(start: Instant) -> Time {
 fn send(socket: &UdpSocket, length: Duration) -> Outcome<(Bitrate, u64)> {
     let (params, _) = ControllerParams::with_profile("scream", None).ok_or("scream is registered")?;
     let target_start = Bitrate::from_kbps(300);
-    let stream = StreamConfig { source: Source::External, priority: 1.0, target_start };
+    let stream = StreamConfig::new(Source::External, target_start);
     let config = SenderConfig {
         forgiven_lateness: TimeDelta::from_millis(2),
         ..SenderConfig::new(LARGEST - RTP_HEADER)

@@ -24,8 +24,10 @@ pub(crate) struct OfferedRate {
 }
 
 impl OfferedRate {
-    /// The source hands over `bytes`, headers in, to a send queue in which `waiting` bytes wait.
-    pub fn on_offered(&mut self, now: Time, bytes: Bytes, waiting: Bytes) {
+    /// The source hands over `bytes`, headers in, to a send queue in which `waiting` bytes wait. Answers a rate at the end of a
+    /// measurement: what was offered before, and in a second what had waited all the while.
+    pub fn on_offered(&mut self, now: Time, bytes: Bytes, waiting: Bytes) -> Option<Bitrate> {
+        let mut measured = None;
         let since = *self.since.get_or_insert(now);
         let backlog = self.backlog.map_or(waiting, |least| least.min(waiting));
         self.backlog = Some(backlog);
@@ -35,10 +37,12 @@ impl OfferedRate {
                 let offered = self.offered.as_bits_f64() / watched.as_secs_f64();
                 let late = backlog.as_bits_f64() / WATCHED.as_secs_f64();
                 self.rate = Some(Bitrate::from_bps_f64(HEADROOM * offered + late));
+                measured = Some(Bitrate::from_bps_f64(offered + late));
             }
             *self = OfferedRate { since: Some(now), rate: self.rate, ..OfferedRate::default() };
         }
         self.offered += bytes;
+        measured
     }
 
     /// What the application behind `source` could use: an encoder that `follows` its target within `limits` the largest
@@ -57,6 +61,80 @@ impl OfferedRate {
     }
 }
 
+/// A stream that is given so much more than it last used may use more in the next second.
+const ROOM: f64 = 1.1;
+/// A stream that offered nothing for so long wants nothing.
+const IDLE: TimeDelta = TimeDelta::from_secs(1);
+
+/// How much of what is to be shared a stream of media would use, measured by what it offers where it may offer more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WantedRate {
+    offered: OfferedRate,
+    /// When something was offered last, or could be for the first time.
+    last: Time,
+    /// The rate of the last measurement; zero before the first.
+    before: Bitrate,
+    /// The lowest targets of the present and of the last measurement.
+    targets: [Bitrate; 2],
+    /// Absent while it uses all that it is given, or is not known yet.
+    wanted: Option<Bitrate>,
+}
+
+impl WantedRate {
+    /// Of a stream that may offer from `now` on.
+    pub fn new(now: Time) -> WantedRate {
+        WantedRate {
+            offered: OfferedRate::default(),
+            last: now,
+            before: Bitrate::ZERO,
+            targets: [Bitrate::MAX; 2],
+            wanted: None,
+        }
+    }
+
+    /// It may offer from `now` on.
+    pub fn begin(&mut self, now: Time) {
+        self.last = now;
+    }
+
+    /// What it offers, as [`OfferedRate::on_offered`] is told, under this target, which its source `follows` or not. True where
+    /// what it wants may have changed.
+    pub fn on_offered(
+        &mut self,
+        now: Time,
+        bytes: Bytes,
+        waiting: Bytes,
+        (target, follows): (Bitrate, bool),
+    ) -> bool {
+        self.last = now;
+        self.targets[0] = self.targets[0].min(target);
+        let Some(rate) = self.offered.on_offered(now, bytes, waiting) else {
+            let most = self.wanted.map(|wanted| wanted.bytes_in(WATCHED));
+            let more = follows && most.is_some_and(|most| self.offered.offered > most);
+            if more {
+                self.wanted = None;
+            }
+            return more;
+        };
+        let room = Bitrate::from_bps_f64(ROOM * rate.max(self.before).as_bps_f64());
+        let uses_all = follows && room >= self.targets[0].min(self.targets[1]);
+        self.wanted = (!uses_all).then_some(room);
+        self.before = rate;
+        self.targets = [target, self.targets[0]];
+        true
+    }
+
+    /// What it wants; absent if it would use any rate.
+    pub fn wanted(&self, now: Time) -> Option<Bitrate> {
+        if now > self.last + IDLE { Some(Bitrate::ZERO) } else { self.wanted }
+    }
+
+    /// What its application could use ([`OfferedRate::desired`]).
+    pub fn desired(&self, source: &Source, limits: &Limits) -> Option<Bitrate> {
+        self.offered.desired(source, true, limits)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,7 +149,11 @@ mod tests {
     fn measured(waiting: impl Fn(u64) -> u64) -> OfferedRate {
         let mut rate = OfferedRate::default();
         for step in 0..100 {
-            rate.on_offered(Time::from_nanos(step * 20_000_000), Bytes::new(250), Bytes::new(waiting(step)));
+            let _ = rate.on_offered(
+                Time::from_nanos(step * 20_000_000),
+                Bytes::new(250),
+                Bytes::new(waiting(step)),
+            );
         }
         rate
     }
@@ -123,7 +205,7 @@ mod tests {
     #[test]
     fn silence_is_no_low_rate() {
         let mut rate = measured(|_| 0);
-        rate.on_offered(Time::from_nanos(9_000_000_000), Bytes::new(250), Bytes::ZERO);
+        let _ = rate.on_offered(Time::from_nanos(9_000_000_000), Bytes::new(250), Bytes::ZERO);
         let none = Limits::none(StreamId(0));
         assert_eq!(rate.desired(&source(false), true, &none), Some(Bitrate::from_kbps(125)));
     }

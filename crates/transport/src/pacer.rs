@@ -8,6 +8,8 @@ use paceline_units::{Bytes, Time, TimeDelta};
 pub struct Pacer {
     pacing: Pacing,
     next: Time,
+    /// When all that left has taken its time: `next`, or later within a burst.
+    clear: Time,
     /// How late a driver may wake without the rate going down, in nanoseconds. Zero in the simulator, which is never late.
     forgiven: u64,
     /// Where the gap after the last packet begins, and that packet's size.
@@ -22,7 +24,15 @@ impl Pacer {
     /// No pacing yet. A driver that wakes late by up to `forgiven` makes up for it.
     pub fn new(forgiven: TimeDelta) -> Pacer {
         let (last, forgiven) = ((Time::ZERO, Bytes::ZERO), nanos(forgiven));
-        Pacer { pacing: Pacing::Off, next: Time::ZERO, forgiven, last, gap: 0, greedy: false }
+        Pacer {
+            pacing: Pacing::Off,
+            next: Time::ZERO,
+            clear: Time::ZERO,
+            forgiven,
+            last,
+            gap: 0,
+            greedy: false,
+        }
     }
 
     /// Says whether there is always something to send: no pace is above what the controller allows over time then.
@@ -38,7 +48,9 @@ impl Pacer {
             self.pacing = pacing;
             self.gap = nanos(self.gap_after(self.last.1));
             if !matches!(pacing, Pacing::Gap(_)) {
-                self.next = self.last.0 + self.last_gap();
+                let in_burst = self.next < self.clear;
+                self.clear = self.last.0 + self.last_gap();
+                self.next = if in_burst { self.next.min(self.clear) } else { self.clear };
             }
         }
     }
@@ -55,15 +67,30 @@ impl Pacer {
         if self.last.1 != size {
             self.gap = nanos(self.gap_after(size));
         }
-        let begin = self.next.as_nanos().max(now.as_nanos().saturating_sub(self.forgiven));
+        let begin = self.clear.as_nanos().max(now.as_nanos().saturating_sub(self.forgiven));
         self.last = (Time::from_nanos(begin), size);
-        self.next = Time::from_nanos(begin.saturating_add(self.gap));
+        self.clear = Time::from_nanos(begin.saturating_add(self.gap));
+        self.next = self.clear;
+        if let Some(at_once) = self.burst()
+            && self.clear < now + at_once
+        {
+            self.next = now;
+        }
+    }
+
+    /// What leaves at once, as the time that it takes; absent where packets leave one by one.
+    #[inline]
+    pub fn burst(&self) -> Option<TimeDelta> {
+        match self.pacing {
+            Pacing::Burst { at_once, .. } if at_once > TimeDelta::ZERO && !self.greedy => Some(at_once),
+            _ => None,
+        }
     }
 
     /// Packets of `size` left one after the other, each when it could, the last at `last`.
     #[inline]
     pub fn on_run(&mut self, last: Time, size: Bytes) {
-        self.next = last;
+        self.clear = last;
         self.on_sent(last, size);
     }
 
@@ -85,7 +112,7 @@ impl Pacer {
             _ if size == Bytes::ZERO => TimeDelta::ZERO,
             Pacing::Gap(gap) => gap,
             Pacing::Rate(rate) => rate.time_for(size),
-            Pacing::Burst { rate, mean } => {
+            Pacing::Burst { rate, mean, .. } => {
                 let rate = if self.greedy { rate.min(mean) } else { rate };
                 rate.time_for(size)
             }
@@ -129,7 +156,11 @@ mod tests {
     /// What a frame needs to be out in time is no rate for a file.
     #[test]
     fn who_always_has_data_keeps_to_the_mean() {
-        let burst = Pacing::Burst { rate: Bitrate::from_mbps(20), mean: Bitrate::from_mbps(8) };
+        let burst = Pacing::Burst {
+            rate: Bitrate::from_mbps(20),
+            mean: Bitrate::from_mbps(8),
+            at_once: TimeDelta::ZERO,
+        };
         for (greedy, gap) in [(false, 400), (true, 1000)] {
             let mut pacer = Pacer::new(TimeDelta::ZERO);
             pacer.set_greedy(greedy);
@@ -137,6 +168,28 @@ mod tests {
             pacer.on_sent(ms(1), Bytes::new(1000));
             assert_eq!(pacer.next(), ms(1) + TimeDelta::from_micros(gap));
         }
+    }
+
+    /// Packets of 1 ms each: those of 3 ms leave at once, and then none until all have taken their time.
+    #[test]
+    fn a_burst_leaves_at_once_and_is_made_up_for() {
+        let rate = Bitrate::from_mbps(8);
+        let bursts = |rate| Pacing::Burst { rate, mean: rate, at_once: TimeDelta::from_millis(3) };
+        let mut pacer = Pacer::new(TimeDelta::ZERO);
+        pacer.set(bursts(rate));
+        let mut left = Vec::new();
+        for _ in 0..7 {
+            left.push(pacer.next().max(ms(10)));
+            pacer.on_sent(left[left.len() - 1], Bytes::new(1000));
+        }
+        assert_eq!(left, [10, 10, 10, 13, 13, 13, 16].map(ms));
+        pacer.set(bursts(rate * 2));
+        assert_eq!(pacer.next(), ms(16), "a new rate ends no burst");
+        pacer.on_sent(ms(16), Bytes::new(6000));
+        assert_eq!(pacer.next(), Time::from_nanos(19_500_000), "a large packet is owed for");
+        pacer.set_greedy(true);
+        pacer.on_sent(ms(30), Bytes::new(1000));
+        assert_eq!(pacer.next(), Time::from_nanos(30_500_000), "who always has data keeps to the mean");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! GCC as a controller: what it is told, and what it answers.
 
-use super::{Gcc, Losses, bounds, times};
+use super::{Gcc, Losses, Params, times};
 use crate::observe::state_variables;
 use crate::{
     Allowance, Assigned, Controller, Limits, Offered, Pacing, Report, SendQueueState, SentPacket, Snapshot,
@@ -12,13 +12,16 @@ use paceline_units::{Bitrate, Time, TimeDelta};
 const HIGHEST: Bitrate = Bitrate::from_mbps(1_000_000);
 
 impl Gcc {
-    /// What changed since `before` was said: target and pace, and a probe if one waits.
+    /// What changed since `before` was said: target and pace, and a probe if one waits. Nothing before the first offer, where a
+    /// first pace is said.
     fn answer(&mut self, before: Bitrate) -> Update {
         let mut update = Update::none();
+        if !self.begun {
+            return update;
+        }
         if !self.said || self.target != before {
-            let rate = times(self.params.pacing_factor, self.target).max(Bitrate::from_bps(1));
             update = update.with_target(self.target);
-            update.pacing = Some(Pacing::Burst { rate, mean: self.target });
+            update.pacing = Some(self.pacing());
             update.allowance = (!self.said).then_some(Allowance::Unlimited);
             self.said = true;
         }
@@ -29,13 +32,33 @@ impl Gcc {
         }
         update
     }
+
+    fn usual_pace(&self) -> Bitrate {
+        times(self.params.pacing_factor, self.target).max(Bitrate::from_bps(1))
+    }
+
+    /// Above the target, so that a frame is out before the next one comes, and what waits for long as well.
+    fn pacing(&self) -> Pacing {
+        let Params { pacing_burst, pacing_burst_size, .. } = self.params;
+        let rate = self.draining.pace(self.usual_pace());
+        let at_once = pacing_burst.min(rate.time_for(pacing_burst_size));
+        Pacing::Burst { rate, mean: self.target, at_once }
+    }
 }
 
 impl Controller for Gcc {
-    fn on_offered(&mut self, now: Time, _offered: &Offered, _queue: &SendQueueState) -> Update {
+    fn on_offered(&mut self, now: Time, _offered: &Offered, queue: &SendQueueState) -> Update {
         let before = self.target;
         self.begin(now);
-        self.answer(before)
+        self.answer(before).then(self.on_send_queue(now, queue))
+    }
+
+    fn on_send_queue(&mut self, now: Time, queue: &SendQueueState) -> Update {
+        let usual = self.usual_pace();
+        let before = self.draining.pace(usual);
+        self.draining.on_queue(now, queue, self.incoming.rate());
+        let changed = self.draining.pace(usual) != before;
+        Update { pacing: (changed && self.said).then(|| self.pacing()), ..Update::none() }
     }
 
     #[inline]
@@ -43,6 +66,7 @@ impl Controller for Gcc {
         let before = self.target;
         self.begin(now);
         self.history.on_sent(now, packet);
+        self.draining.on_sent(packet);
         self.alr.on_sent(now, packet.size);
         self.silence.on_sent(now, self.rtt.unwrap_or(TimeDelta::ZERO));
         if let Losses::Libwebrtc(bandwidth) = &mut self.losses {
@@ -73,8 +97,14 @@ impl Controller for Gcc {
     fn on_limits(&mut self, now: Time, limits: &Limits) -> Update {
         let Some(stream) = self.limits.get_mut(usize::from(limits.stream.0)) else { return Update::none() };
         *stream = limits.within(self.params.target_bitrate_min, self.params.target_bitrate_max);
+        if !self.begun {
+            // The start is as high as all streams may have together, in whatever order they come.
+            let limits = core::mem::take(&mut self.limits);
+            *self = Gcc::limited(&self.params, self.largest_packet, limits);
+            return Update::none();
+        }
         let before = self.target;
-        let (lowest, highest) = bounds(&self.limits);
+        let (lowest, highest) = self.bounds();
         self.delay.rate.set_lowest(lowest);
         if let Losses::Libwebrtc(bandwidth) = &mut self.losses {
             bandwidth.set_bounds(lowest, highest);
@@ -104,7 +134,7 @@ impl Controller for Gcc {
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
         let before = self.target;
         if let Assigned::Rate(rate) = assigned {
-            let (lowest, highest) = bounds(&self.limits);
+            let (lowest, highest) = self.bounds();
             let rate = rate.min(highest).max(lowest).min(HIGHEST);
             self.delay.rate.set_estimate(now, rate);
             match &mut self.losses {
@@ -130,7 +160,7 @@ impl Controller for Gcc {
 
     fn on_timeout(&mut self, now: Time) -> Update {
         let before = self.target;
-        let lowest = self.target <= bounds(&self.limits).0;
+        let lowest = self.target <= self.bounds().0;
         if self.silence.on_timeout(now, lowest) {
             self.follow(now);
         }

@@ -22,6 +22,7 @@ mod capacity;
 mod controller;
 mod delay;
 mod detector;
+mod draining;
 mod groups;
 mod history;
 mod incoming;
@@ -47,11 +48,12 @@ use alr::AppLimited;
 use bandwidth::Bandwidth;
 use delay::DelayBased;
 use detector::Usage;
+use draining::Draining;
 use history::{History, Outcome};
 use incoming::Incoming;
 use loss::LossBased;
 use loss_v2::LossState;
-use paceline_units::{Bitrate, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use probe_estimate::ProbeEstimate;
 use probing::{Limit, Probing};
 use rates::{plus, times};
@@ -63,6 +65,7 @@ use rates::{plus, times};
 #[derive(Clone, Debug)]
 pub struct Gcc {
     params: Params,
+    largest_packet: Bytes,
     limits: Vec<Limits>,
     history: History,
     /// What is new in the present report.
@@ -82,6 +85,9 @@ pub struct Gcc {
     allowed: Bitrate,
     /// The target: what is allowed, or less of it while no reports come.
     target: Bitrate,
+    draining: Draining,
+    /// Whether anything was offered, sent or reported.
+    begun: bool,
     said: bool,
     tick: Option<Time>,
 }
@@ -108,15 +114,20 @@ impl Gcc {
     pub fn new(params: &Params, setup: &FlowSetup) -> Gcc {
         let streams = setup.priorities.len().clamp(1, 64) as u8;
         let (min, max) = (params.target_bitrate_min, params.target_bitrate_max);
-        let limits: Vec<Limits> = (0..streams).map(|id| Limits { stream: StreamId(id), min, max }).collect();
-        let (lowest, highest) = bounds(&limits);
+        let limits = (0..streams).map(|id| Limits { stream: StreamId(id), min, max }).collect();
+        Gcc::limited(params, setup.largest_packet, limits)
+    }
+
+    /// A sender that has sent nothing of streams with these limits.
+    fn limited(params: &Params, largest_packet: Bytes, limits: Vec<Limits>) -> Gcc {
+        let (lowest, highest) = bounds(params, &limits);
         let start = params.target_bitrate_start.min(highest).max(lowest);
         let losses = match params.loss_control {
             LossControl::Draft => Losses::Draft(LossBased::new(params, start)),
             LossControl::Libwebrtc => Losses::Libwebrtc(Bandwidth::new(params, start, lowest, highest)),
         };
-        let largest = setup.largest_packet;
         Gcc {
+            largest_packet,
             limits,
             history: History::new(params.step_compensation),
             outcomes: Vec::with_capacity(256),
@@ -125,28 +136,35 @@ impl Gcc {
             losses,
             alr: AppLimited::new(params),
             was_limited: false,
-            probing: params.probing.then(|| Probing::new(params, start, highest, largest)),
+            probing: params.probing.then(|| Probing::new(params, start, highest, largest_packet)),
             probe_estimate: ProbeEstimate::new(),
             round_trips: VecDeque::with_capacity(ROUND_TRIPS),
             rtt: None,
             silence: Silence::new(params.feedback_patience),
             allowed: start,
             target: start,
+            draining: Draining::new(params),
+            begun: false,
             said: false,
             tick: None,
             params: params.clone(),
         }
     }
 
-    /// The first call of any kind: what is known before anything was sent.
+    /// The first of what is offered, sent or reported: what is known before anything was sent.
     fn begin(&mut self, now: Time) {
-        if self.said {
+        if self.begun {
             return;
         }
+        self.begun = true;
         if let Some(probing) = &mut self.probing {
             probing.start(now);
         }
         self.look(now);
+    }
+
+    fn bounds(&self) -> (Bitrate, Bitrate) {
+        bounds(&self.params, &self.limits)
     }
 
     /// What changes without reports.
@@ -165,7 +183,7 @@ impl Gcc {
 
     /// Takes over what delay and losses allow now, and tells those who live by it.
     fn follow(&mut self, now: Time) {
-        let (lowest, highest) = bounds(&self.limits);
+        let (lowest, highest) = self.bounds();
         self.allowed = match &self.losses {
             Losses::Draft(losses) => {
                 losses.estimate().min(self.delay.rate.estimate()).min(highest).max(lowest)
@@ -279,9 +297,14 @@ impl Gcc {
     }
 }
 
-/// Lowest and highest target of all streams together.
-fn bounds(limits: &[Limits]) -> (Bitrate, Bitrate) {
+/// Lowest and highest target of all streams together; those of a single one while there is none, so that the next one goes on
+/// with what is known of the path.
+fn bounds(params: &Params, limits: &[Limits]) -> (Bitrate, Bitrate) {
     let sum = |rate: fn(&Limits) -> Bitrate| limits.iter().map(rate).fold(Bitrate::ZERO, plus);
-    let lowest = sum(|limits| limits.min).max(LOWEST);
-    (lowest, sum(|limits| limits.max).max(lowest))
+    let (lowest, highest) = match (sum(|limits| limits.min), sum(|limits| limits.max)) {
+        (_, Bitrate::ZERO) => (params.target_bitrate_min, params.target_bitrate_max),
+        sums => sums,
+    };
+    let lowest = lowest.max(LOWEST);
+    (lowest, highest.max(lowest))
 }

@@ -1,6 +1,6 @@
 //! GCC's constants by name. One design whose parts are chosen by parameters, and named sets of values.
 
-use paceline_units::{Bitrate, TimeDelta, names, params};
+use paceline_units::{Bitrate, Bytes, TimeDelta, names, params};
 
 names! {
     /// The filter between the arrivals of groups and the over-use detector.
@@ -54,6 +54,7 @@ const fn kbps(kbps: u64) -> Bitrate {
 
 const INF: f64 = f64::INFINITY;
 const DRAFT: &str = "draft-ietf-rmcat-gcc-02 5.6";
+const LIBWEBRTC_PACER: &str = "libwebrtc pacing_controller 2024";
 const LIBWEBRTC: &str = "libwebrtc goog_cc 2024-10";
 const LIBWEBRTC_2012: &str = "libwebrtc 2012-10";
 
@@ -155,6 +156,10 @@ params! {
         process_interval: TimeDelta = ms(25), in 1e-3, 10.0, LIBWEBRTC, "Time between two looks at what has changed without reports; with loss_control libwebrtc";
         feedback_patience: f64 = 3.0, in 0.0, 100.0, "RFC 8888 5, which gives no value", "Report intervals without a report after which the target halves in each; 0: never";
         pacing_factor: f64 = 1.5, in 0.1, 100.0, "ours: DEVIATIONS.md", "Pacing rate over the target";
+        pacing_burst: TimeDelta = TimeDelta::ZERO, in 0.0, 1.0, LIBWEBRTC_PACER, "What takes so long at the pacing rate leaves at once; 0: packet by packet";
+        pacing_burst_size: Bytes = Bytes::new(63_000), in 1.0, 1e9, LIBWEBRTC_PACER, "And no more than this";
+        drain_time: TimeDelta = TimeDelta::MAX, in 1e-3, INF, LIBWEBRTC_PACER, "The pacing rate rises until what waits to be sent is out within this time";
+        drain_limit: f64 = 2.0, in 1.0, 100.0, "ours: DEVIATIONS.md", "But not for that above this times the incoming rate";
         target_bitrate_min: Bitrate = kbps(5), in 1e3, 1e12, LIBWEBRTC, "Lowest target bitrate";
         target_bitrate_start: Bitrate = kbps(300), in 1e3, 1e12, LIBWEBRTC, "First target bitrate";
         target_bitrate_max: Bitrate = Bitrate::from_mbps(100), in 1e3, 1e12, "ours", "Highest target bitrate";
@@ -190,6 +195,8 @@ impl Params {
             rtt_limit: ms(3000),
             probing: true,
             pacing_factor: 2.5,
+            pacing_burst: ms(40),
+            drain_time: ms(2000),
             ..Params::default()
         }
     }

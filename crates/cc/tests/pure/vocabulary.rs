@@ -32,9 +32,10 @@ fn update() -> impl Strategy<Value = Update> {
     let pacing = option::of(prop_oneof![
         Just(Pacing::Off),
         any::<u64>().prop_map(|rate| Pacing::Rate(Bitrate::from_bps(rate))),
-        any::<[u64; 2]>().prop_map(|[rate, mean]| Pacing::Burst {
+        any::<[u64; 3]>().prop_map(|[rate, mean, at_once]| Pacing::Burst {
             rate: Bitrate::from_bps(rate),
-            mean: Bitrate::from_bps(mean)
+            mean: Bitrate::from_bps(mean),
+            at_once: TimeDelta::from_nanos((at_once >> 1) as i64),
         }),
         any::<i64>().prop_map(|gap| Pacing::Gap(TimeDelta::from_nanos(gap))),
     ]);

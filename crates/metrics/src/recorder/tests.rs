@@ -94,8 +94,7 @@ impl Controller for Shown {
 /// A sender with a frame of 700 B payload, 712 B on the link, in its queue.
 fn sender(shown: Shown) -> RtpSender<Shown> {
     let config = SenderConfig { clock_step: ms(1), ..SenderConfig::new(Bytes::new(1000)) };
-    let stream =
-        StreamConfig { source: Source::External, priority: 1.0, target_start: Bitrate::from_mbps(2) };
+    let stream = StreamConfig::new(Source::External, Bitrate::from_mbps(2));
     let mut sender = RtpSender::new(shown, &config, vec![stream]);
     let frame = Frame { id: 0, captured: at(0), payload: Bytes::new(700), key: false };
     sender.offer_frame(at(0), STREAM, &frame);

@@ -191,8 +191,8 @@ fn repaired(config: &SenderConfig) -> SenderConfig {
 
 /// A stream of retransmissions behind the others, which begins at a random number.
 fn add_repairs(end: &mut RtpSender<AnyController>) -> Result<(), NetError> {
-    let (source, priority) = (Source::External, *FlowSetup::PRIORITIES.start());
-    let stream = StreamConfig { source, priority, target_start: Bitrate::ZERO };
+    let priority = *FlowSetup::PRIORITIES.start();
+    let stream = StreamConfig { priority, ..StreamConfig::new(Source::External, Bitrate::ZERO) };
     if let Some(id) = end.add_repair_stream(Time::ZERO, stream) {
         end.number_stream_from(id, secret()?[0] as u16);
     }

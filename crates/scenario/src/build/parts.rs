@@ -3,7 +3,7 @@
 use crate::ccids::FlowCcids;
 use crate::source::CodecSpec;
 use crate::spec::Transport;
-use paceline_cc::{AnyController, AnyReceiverHalf, Controller, Limits, StreamId, Verb, shared_bottleneck};
+use paceline_cc::{AnyController, AnyReceiverHalf, Controller, StreamId, Verb, shared_bottleneck};
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{Codec, ConnectionVectors, FrameTrace, PlayoutConfig, Source};
 use paceline_transport::dccp::{CCID_2, Carried, DccpConfig, DccpSender};
@@ -271,8 +271,8 @@ pub struct RtpParts {
     pub first_sequences: Vec<u16>,
     /// When streams are there that are not there all the time.
     pub spans: Vec<StreamSpan>,
-    /// Streams that are not there at the flow's start, and what they may be told when they join.
-    pub expected: Vec<Limits>,
+    /// Streams that are not there at the flow's start.
+    pub expected: Vec<StreamId>,
     /// When the receiver reports.
     pub feedback: FeedbackConfig,
     /// When its receiver displays frames.
@@ -307,6 +307,6 @@ impl RtpParts {
         if let (Some(first), true) = (first_sequences.first(), self.is_transport_wide()) {
             sender.number_transport_wide(*first);
         }
-        self.expected.iter().for_each(|limits| sender.expect(limits.stream, *limits));
+        self.expected.iter().for_each(|stream| sender.expect(*stream));
     }
 }

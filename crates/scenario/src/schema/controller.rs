@@ -137,17 +137,16 @@ pub(super) fn limits(params: &ControllerParams) -> Option<StreamLimits> {
     Some(StreamLimits { min: min?, start: start?, max: max? })
 }
 
-/// The limits of one of several streams: its own, and for the rest those of the controller.
+/// The limits of one of several streams: its own, and for the rest those of the controller, if it has such parameters.
 pub(super) fn stream_limits(
     stream: &Table<'_>,
     params: &ControllerParams,
 ) -> Result<Option<StreamLimits>, ScenarioError> {
     let given = LIMITS.map(|name| stream.find(name));
-    let Some(default) = limits(params) else {
-        return match given.into_iter().flatten().next() {
-            Some(node) => Err(node.fail("nothing: this controller knows no limits of streams")),
-            None => Ok(None),
-        };
+    let default = match limits(params) {
+        Some(default) => default,
+        None if given.iter().all(Option::is_none) => return Ok(None),
+        None => StreamLimits::NONE,
     };
     let rate = |node: &Option<Node<'_>>, default: Bitrate| {
         node.as_ref().map_or(Ok(default), |node| node.rate_above_zero())

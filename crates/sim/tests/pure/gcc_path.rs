@@ -293,7 +293,7 @@ fn sender(path: &Path, params: &Params) -> RtpSender<Recording> {
     let config = SenderConfig { forgiven_lateness, ..SenderConfig::new(MAX_PAYLOAD) };
     let gcc = Gcc::new(params, &setup());
     let recording = Recording { gcc, events: Vec::new(), probes: BTreeMap::new() };
-    let stream = StreamConfig { source, priority: 1.0, target_start: params.target_bitrate_start };
+    let stream = StreamConfig::new(source, params.target_bitrate_start);
     RtpSender::new(recording, &config, vec![stream])
 }
 

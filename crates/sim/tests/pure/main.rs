@@ -3,6 +3,7 @@
 #[path = "../../../units/tests/counting/mod.rs"]
 mod counting;
 
+mod applications;
 mod arithmetic;
 mod bbr3;
 mod calls;

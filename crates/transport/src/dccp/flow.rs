@@ -146,7 +146,7 @@ impl<F: Ccids> DccpSender<F> {
         }
         self.connection.offer(now, queued);
         if !bulk {
-            self.offered.on_offered(now, queued, waiting);
+            let _ = self.offered.on_offered(now, queued, waiting);
         }
         self.newest_frame = queued;
         whole

@@ -1,8 +1,10 @@
 //! What the controller answers, executed by the sender endpoint.
 
 use super::sender::{RtpSender, Stream};
+use super::shares::{Claim, level};
 use super::streams::Presence;
-use paceline_cc::{Controller, Discard, StreamId, TargetChange, Update};
+use paceline_cc::{Controller, Discard, StreamId, StreamSet, TargetChange, Update};
+use paceline_media::Source;
 use paceline_units::{Bitrate, Time};
 
 impl<C: Controller> RtpSender<C> {
@@ -21,7 +23,11 @@ impl<C: Controller> RtpSender<C> {
         }
         match target {
             TargetChange::None => {}
-            change => self.set_targets(now, change),
+            TargetChange::Total(rate) => {
+                self.total = Some(rate);
+                self.share_total(now);
+            }
+            TargetChange::Streams(set) => self.set_targets(now, set),
         }
         if let Some(discard) = discard {
             self.discard(now, &discard);
@@ -34,23 +40,50 @@ impl<C: Controller> RtpSender<C> {
         }
     }
 
-    fn set_targets(&mut self, now: Time, change: TargetChange) {
-        let total: f64 = self.streams.iter().map(|stream| stream.priority).sum();
-        let present = |stream: &&mut Stream| stream.presence == Presence::Present;
-        for (id, stream) in self.streams.iter_mut().enumerate().filter(|(_, stream)| present(stream)) {
-            let target = match change {
-                TargetChange::None => None,
-                TargetChange::Total(rate) => {
-                    Some(Bitrate::from_bps_f64(rate.as_bps_f64() * stream.priority / total))
-                }
-                TargetChange::Streams(set) if set.contains(StreamId(id as u8)) => {
-                    self.controller.target_bitrate(StreamId(id as u8))
-                }
-                TargetChange::Streams(_) => None,
-            };
-            if let Some(target) = target {
-                stream.aim(now, target);
+    /// Tells the encoders of these streams what the controller divided by itself.
+    fn set_targets(&mut self, now: Time, streams: StreamSet) {
+        self.total = None;
+        for id in 0..self.streams.len() {
+            if streams.contains(StreamId(id as u8)) && self.streams[id].presence == Presence::Present {
+                self.aim(now, id);
             }
+        }
+    }
+
+    /// Tells the encoder of a stream the target that the controller has for it, or the one that it has.
+    pub(super) fn aim(&mut self, now: Time, id: usize) {
+        let stream = &mut self.streams[id];
+        let target = self.controller.target_bitrate(StreamId(id as u8)).unwrap_or(stream.target);
+        stream.aim(now, target);
+    }
+
+    /// Tells the encoders their shares of the total that the controller named last, if it names one: max-min by priority, within
+    /// the limits of each stream. A stream that leaves much of its share unused leaves it to the others, and is told for all
+    /// that what it could have if it wanted more, so that it can come back.
+    pub(super) fn share_total(&mut self, now: Time) {
+        let Some(total) = self.total else { return };
+        if let [stream] = &mut self.streams[..] {
+            if stream.takes_share() {
+                stream.aim(now, total);
+            }
+            return;
+        }
+        let total = total.as_bps_f64();
+        let sharing = self.streams.iter().filter(|stream| stream.takes_share());
+        let mut claims: Vec<Claim> = sharing.map(|stream| stream.claim(now)).collect();
+        let common = level(total, &claims);
+        for (place, stream) in self.streams.iter_mut().filter(|stream| stream.takes_share()).enumerate() {
+            let claim = claims[place];
+            let most = stream.limits.max.as_bps_f64().max(claim.least);
+            let share = if most > claim.most && stream.may_want_more() {
+                claims[place].most = most;
+                let share = claims[place].share(level(total, &claims));
+                claims[place] = claim;
+                share
+            } else {
+                claim.share(common)
+            };
+            stream.aim(now, Bitrate::from_bps_f64(share));
         }
     }
 
@@ -71,6 +104,23 @@ impl<C: Controller> RtpSender<C> {
 }
 
 impl Stream {
+    /// Whether it shares what the controller names for all.
+    fn takes_share(&self) -> bool {
+        self.presence == Presence::Present && !self.repairs
+    }
+
+    /// Whether its source may come to offer more than it did, being told that it may.
+    pub(super) fn may_want_more(&self) -> bool {
+        matches!(self.source, Source::External) || self.source.follows_target()
+    }
+
+    /// What it wants of the total, in bit/s.
+    fn claim(&self, now: Time) -> Claim {
+        let least = self.limits.min.as_bps_f64();
+        let wanted = self.wanted.wanted(now).unwrap_or(Bitrate::MAX).min(self.limits.max);
+        Claim { weight: self.priority, least, most: wanted.as_bps_f64().max(least) }
+    }
+
     /// Tells the encoder its target, within what the application allows.
     pub(super) fn aim(&mut self, now: Time, target: Bitrate) {
         self.target = self.limits.clamp(target);

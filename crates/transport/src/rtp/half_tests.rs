@@ -75,7 +75,7 @@ fn sender<C: Controller>(controller: C, header: Bytes) -> RtpSender<C> {
     let max_payload = Bytes::new(1000);
     let config = SenderConfig { header, clock_step: TimeDelta::ZERO, ..SenderConfig::new(max_payload) };
     let source = Source::Bulk(Bulk::new(BulkParams::for_payload(max_payload)));
-    let stream = StreamConfig { source, priority: 1.0, target_start: Bitrate::from_mbps(1) };
+    let stream = StreamConfig::new(source, Bitrate::from_mbps(1));
     let mut sender = RtpSender::new(controller, &config, vec![stream]);
     sender.start(at(100));
     sender

@@ -28,6 +28,7 @@ pub mod rtcp;
 mod run_tests;
 mod seen;
 mod sender;
+mod shares;
 mod spelling;
 mod streams;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::sender::RtpSender;
 use paceline_cc::{Controller, Offered, SendQueueState, StreamId};
 use paceline_media::{Frame, Source};
-use paceline_units::{Bytes, Time};
+use paceline_units::{Bytes, Time, TimeDelta};
 
 impl<C: Controller> RtpSender<C> {
     pub(super) fn find_next_capture(&mut self) {
@@ -54,7 +54,15 @@ impl<C: Controller> RtpSender<C> {
     fn tell_offered(&mut self, now: Time, id: usize, before: Bytes, frame_end: bool) {
         let stream = &mut self.streams[id];
         let bytes = stream.queue.bytes() - before;
-        stream.offered.on_offered(now, bytes, before);
+        if before == Bytes::ZERO {
+            // Nobody is served later for what he did not want before.
+            stream.served = stream.served.max(self.served);
+            if !matches!(stream.source, Source::Bulk(_)) {
+                self.stale_at = self.stale_at.min(now + self.discard_age);
+            }
+        }
+        let told = (stream.target, stream.may_want_more());
+        let claim_changes = stream.wanted.on_offered(now, bytes, before, told);
         self.counters.frames += u64::from(frame_end);
         if let Some(breaker) = &mut self.breaker {
             breaker.on_offered(now);
@@ -62,6 +70,38 @@ impl<C: Controller> RtpSender<C> {
         let offered = Offered { stream: StreamId(id as u8), bytes, frame_end };
         let update = self.controller.on_offered(now, &offered, &self.queue_state(now, id));
         self.apply(now, update);
+        if claim_changes && self.streams.len() > 1 {
+            self.share_total(now);
+        }
+    }
+
+    /// Discards what has waited too long, and asks for a key frame in its place: once in the time that is too long, since one that
+    /// is larger than others would add to the queue.
+    #[cold]
+    pub(super) fn discard_stale(&mut self, now: Time) {
+        self.stale_at = Time::MAX;
+        for id in 0..self.streams.len() {
+            let stream = &mut self.streams[id];
+            if matches!(stream.source, Source::Bulk(_)) {
+                continue;
+            }
+            // What is exactly as old as the limit goes.
+            let age = self.discard_age - TimeDelta::from_nanos(1);
+            let dropped = stream.queue.discard_older_than(now, age);
+            if let Some(oldest) = stream.queue.oldest() {
+                self.stale_at = self.stale_at.min(oldest + self.discard_age);
+            }
+            if dropped.packets == 0 {
+                continue;
+            }
+            self.counters.count(&dropped);
+            if self.key_frame_asked.is_none_or(|asked| now >= asked + self.discard_age) {
+                self.key_frame_asked = Some(now);
+                stream.source.request_key_frame(now);
+                stream.key_frame_wanted = true;
+            }
+            self.tell_queue(now, id);
+        }
     }
 
     /// Keeps the queue of an endless source filled.

@@ -60,8 +60,7 @@ impl Controller for Prober {
 fn sender() -> RtpSender<Prober> {
     let config =
         SenderConfig { ecn: Ecn::Ect1, clock_step: TimeDelta::ZERO, ..SenderConfig::new(Bytes::new(988)) };
-    let stream =
-        StreamConfig { source: Source::External, priority: 1.0, target_start: Bitrate::from_mbps(1) };
+    let stream = StreamConfig::new(Source::External, Bitrate::from_mbps(1));
     let mut sender = RtpSender::new(Prober::default(), &config, vec![stream]);
     sender.start(ms(0));
     sender.allowance = Allowance::Bytes(Bytes::ZERO);

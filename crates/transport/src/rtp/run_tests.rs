@@ -34,7 +34,7 @@ fn sender(call: &Call, controller: AnyController) -> RtpSender<AnyController> {
     };
     let config = SenderConfig::new(Bytes::new(call.payload));
     let source = Source::Cbr(Cbr::new(params));
-    let streams = vec![StreamConfig { source, priority: 1.0, target_start: params.rate }];
+    let streams = vec![StreamConfig::new(source, params.rate)];
     RtpSender::new(controller, &config, streams)
 }
 

@@ -5,12 +5,13 @@ use super::clock::ReceiverClock;
 use super::delays::SentDelays;
 use super::ecn::{EcnCheck, EcnCounters, EcnState};
 use super::history::SentHistory;
+use super::identity::DISCARD_AGE;
 use super::packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};
 use super::plausible::PlausibleTimes;
 use super::probing::{Probing, no_media};
 use super::streams::{FirstNumber, Presence};
 use super::transport_wide::TransportHistory;
-use crate::desired::OfferedRate;
+use crate::desired::WantedRate;
 use crate::{FrameCounters, Next, Pacer, Reason, Run, SendingEnd, Transmit};
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{
@@ -29,6 +30,20 @@ pub struct StreamConfig {
     pub priority: f64,
     /// The encoder's target before the controller names one.
     pub target_start: Bitrate,
+    /// Lowest and highest target; [`Limits::none`] where the controller's parameters hold. The sender numbers the stream.
+    pub limits: Limits,
+}
+
+impl StreamConfig {
+    /// A stream of priority 1 without limits of its own.
+    pub fn new(source: Source, target_start: Bitrate) -> StreamConfig {
+        StreamConfig { source, priority: 1.0, target_start, limits: Limits::none(StreamId(0)) }
+    }
+
+    /// Whether it has limits of its own.
+    pub(super) fn is_limited(&self) -> bool {
+        self.limits.min > Bitrate::ZERO || self.limits.max < Bitrate::MAX
+    }
 }
 
 /// What the sender endpoint is told of the flow.
@@ -44,11 +59,13 @@ pub struct SenderConfig {
     pub clock_step: TimeDelta,
     /// How late a driver may wake without the pacing rate going down.
     pub forgiven_lateness: TimeDelta,
+    /// The longest that media waits in a send queue: what is older is discarded. A file, of which there is always more, has all time.
+    pub discard_age: TimeDelta,
 }
 
 impl SenderConfig {
     /// A flow whose packets have the RTP header and at most so much payload, cannot be marked, are reported on by RFC 8888's
-    /// clock, and are paced without regard to late wakes.
+    /// clock, are paced without regard to late wakes, and wait for two seconds at most.
     pub fn new(max_payload: Bytes) -> SenderConfig {
         SenderConfig {
             max_payload,
@@ -56,6 +73,7 @@ impl SenderConfig {
             ecn: Ecn::NotEct,
             clock_step: ReceiverClock::RFC8888.step(),
             forgiven_lateness: TimeDelta::ZERO,
+            discard_age: DISCARD_AGE,
         }
     }
 }
@@ -92,6 +110,10 @@ pub struct RtpSender<C> {
     pub(super) probing: Probing,
     pub(super) allowance: Allowance,
     pub(super) chosen: Option<StreamId>,
+    /// What the controller named last, if it is for its streams to share.
+    pub(super) total: Option<Bitrate>,
+    /// What the stream had been served by its weight that was served last.
+    pub(super) served: f64,
     pub(super) results: Vec<PacketResult>,
     pub(super) plausible: PlausibleTimes,
     pub(super) clock_step: TimeDelta,
@@ -103,14 +125,19 @@ pub struct RtpSender<C> {
     /// What the controller asks of the receiver.
     pub(super) receiver_request: Option<ReceiverRequest>,
     pub(super) counters: SenderCounters,
+    pub(super) discard_age: TimeDelta,
+    /// When something may have waited too long; `Time::MAX` if nothing waits.
+    pub(super) stale_at: Time,
+    /// When a key frame was asked for in place of what had.
+    pub(super) key_frame_asked: Option<Time>,
     /// When the next frame of any stream is captured; `Time::MAX` if none is.
     pub(super) next_capture: Time,
     /// The number of a new stream's first packet.
     pub(super) first_number: FirstNumber,
     /// Whether the flow has started, and neither pauses nor has stopped.
     pub(super) runs: bool,
-    /// Streams that join later, and their limits.
-    pub(super) expected: Vec<(StreamConfig, Limits)>,
+    /// Streams that join later.
+    pub(super) expected: Vec<(StreamId, StreamConfig)>,
     /// When a stream that left is gone, the first of them; absent if none leaves.
     pub(super) leaving: Option<Time>,
     /// Whether a stream repairs another: its packets leave first.
@@ -134,7 +161,9 @@ pub(super) struct Stream {
     pub(super) priority: f64,
     pub(super) target: Bitrate,
     pub(super) limits: Limits,
-    pub(super) offered: OfferedRate,
+    pub(super) wanted: WantedRate,
+    /// Bytes that left over its priority, as far as it had some waiting (start-time fair queueing).
+    pub(super) served: f64,
     pub(super) newest_frame: Bytes,
     pub(super) key_frame_wanted: bool,
     /// Whether it carries what another stream sends again.
@@ -143,13 +172,17 @@ pub(super) struct Stream {
 
 impl<C: Controller> RtpSender<C> {
     /// A sender that has not started.
-    pub fn new(controller: C, config: &SenderConfig, streams: Vec<StreamConfig>) -> RtpSender<C> {
+    pub fn new(mut controller: C, config: &SenderConfig, streams: Vec<StreamConfig>) -> RtpSender<C> {
         let header = Header::of_size(config.header);
         let queue = || SendQueue::new(config.max_payload, header.size());
-        let streams: Vec<Stream> = streams
-            .into_iter()
-            .map(|stream| Stream::new(stream, queue(), SentHistory::starting_at(0)))
-            .collect();
+        let streams = (0..).map(StreamId).zip(streams).map(|(id, stream)| {
+            if stream.is_limited() {
+                // Nothing runs yet: the targets are asked for at the start.
+                let _ = controller.on_limits(Time::ZERO, &Limits { stream: id, ..stream.limits });
+            }
+            Stream::new(id, stream, queue(), SentHistory::starting_at(0))
+        });
+        let streams: Vec<Stream> = streams.collect();
         let mut pacer = Pacer::new(config.forgiven_lateness);
         pacer.set_greedy(streams.iter().any(|stream| matches!(stream.source, Source::Bulk(_))));
         RtpSender {
@@ -159,6 +192,8 @@ impl<C: Controller> RtpSender<C> {
             probing: Probing::new(config.forgiven_lateness),
             allowance: Allowance::Unlimited,
             chosen: None,
+            total: None,
+            served: 0.0,
             results: Vec::new(),
             plausible: PlausibleTimes::new(config.clock_step),
             clock_step: config.clock_step,
@@ -167,6 +202,9 @@ impl<C: Controller> RtpSender<C> {
             sent_between: (Time::MAX, Time::ZERO),
             receiver_request: None,
             counters: SenderCounters::default(),
+            discard_age: config.discard_age.max(TimeDelta::from_nanos(1)),
+            stale_at: Time::MAX,
+            key_frame_asked: None,
             next_capture: Time::MAX,
             first_number: FirstNumber::Same(0),
             runs: false,
@@ -258,10 +296,14 @@ impl<C: Controller> RtpSender<C> {
         {
             next = (breaker.due(), Reason::Idle);
         }
+        if self.stale_at < next.0 {
+            next = (self.stale_at, Reason::Expiry);
+        }
         next
     }
 
-    /// What is sent again, then the controller's choice if it has something to send, else the highest priority that has.
+    /// What is sent again, then the controller's choice if it has something to send, else of those that have the one that was
+    /// served least by its priority.
     pub(super) fn choose(&self) -> Option<usize> {
         let waits = |id: &usize| self.streams.get(*id).is_some_and(|stream| !stream.queue.is_empty());
         if self.repairing {
@@ -273,7 +315,8 @@ impl<C: Controller> RtpSender<C> {
         let chosen = self.chosen.map(|stream| usize::from(stream.0)).filter(waits);
         chosen.or_else(|| {
             (0..self.streams.len()).filter(waits).reduce(|best, id| {
-                if self.streams[id].priority > self.streams[best].priority { id } else { best }
+                let [one, other] = [best, id].map(|id| (self.streams[id].served, self.streams[id].priority));
+                if other.0 < one.0 || other.0 == one.0 && other.1 > one.1 { id } else { best }
             })
         })
     }
@@ -285,6 +328,7 @@ impl<C: Controller> RtpSender<C> {
         matches!(&self.streams[..], [stream] if !matches!(stream.source, Source::Bulk(_)))
             && !is_watched
             && !self.probing.is_active()
+            && self.pacer.burst().is_none()
     }
 
     /// The packets that leave by their pace before `until`, of a sender that [`RtpSender::sends_runs`].
@@ -297,7 +341,7 @@ impl<C: Controller> RtpSender<C> {
             return None;
         }
         let due = self.controller.next_timeout().map_or(Time::MAX, |(due, _)| due);
-        let end = until.min(self.next_capture).min(due);
+        let end = until.min(self.next_capture).min(due).min(self.stale_at);
         let in_time = end.saturating_since(first).as_nanos() as u64;
         let count = inner.min(self.allowance.packets(size)).min(in_time.div_ceil(gap.as_nanos() as u64));
         if count == 0 {
@@ -369,10 +413,9 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     fn start(&mut self, now: Time) {
         self.runs = true;
         for id in 0..self.streams.len() {
-            let stream = &mut self.streams[id];
-            let target = self.controller.target_bitrate(StreamId(id as u8)).unwrap_or(stream.target);
-            stream.aim(now, target);
-            stream.source.start(now);
+            self.aim(now, id);
+            self.streams[id].wanted.begin(now);
+            self.streams[id].source.start(now);
             self.refill(now, id);
         }
         self.find_next_capture();
@@ -402,6 +445,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         }
         self.runs = true;
         for id in 0..self.streams.len() {
+            self.streams[id].wanted.begin(now);
             self.streams[id].source.resume(now);
             self.refill(now, id);
         }
@@ -421,9 +465,8 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         stream.limits = *limits;
         let update = self.controller.on_limits(now, limits);
         self.apply(now, update);
-        let stream = &mut self.streams[usize::from(limits.stream.0)];
-        let target = self.controller.target_bitrate(limits.stream).unwrap_or(stream.target);
-        stream.aim(now, target);
+        self.aim(now, usize::from(limits.stream.0));
+        self.share_total(now);
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) {
@@ -432,7 +475,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     }
 
     fn desired(&self) -> Option<Bitrate> {
-        let desired = |stream: &Stream| stream.offered.desired(&stream.source, true, &stream.limits);
+        let desired = |stream: &Stream| stream.wanted.desired(&stream.source, &stream.limits);
         let sum = self
             .streams
             .iter()
@@ -460,6 +503,9 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     /// Captures the frames and runs the controller's timeouts that are due.
     #[inline]
     fn handle_timeout(&mut self, now: Time) {
+        if self.stale_at <= now {
+            self.discard_stale(now);
+        }
         if self.next_capture <= now {
             self.capture(now);
         }
@@ -481,7 +527,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         // One place alone hands packets over, so that the controller is compiled into it.
         let (id, padding, probe) =
             if self.probing.is_active() { self.next_of_probe(now)? } else { (self.next_to_send()?, 0, None) };
-        let stream_id = StreamId(id as u8);
+        let (stream_id, several) = (StreamId(id as u8), self.streams.len() > 1);
         let stream = &mut self.streams[id];
         let queued = if padding == 0 { stream.queue.pop(now)? } else { no_media(now) };
         let packet = RtpPacket {
@@ -500,6 +546,10 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
             annotation: self.controller.annotation(now, stream_id),
         };
         let size = packet.size();
+        if several {
+            self.served = stream.served;
+            stream.served += size.as_u64() as f64 / stream.priority;
+        }
         stream.history.push(now, size);
         if probe.is_none() {
             // Before the controller answers: a new pace counts from this packet.

@@ -3,7 +3,7 @@
 use super::history::SentHistory;
 use super::sender::{RtpSender, Stream, StreamConfig};
 use crate::SendingEnd;
-use crate::desired::OfferedRate;
+use crate::desired::WantedRate;
 use paceline_cc::{Controller, FlowSetup, Limits, StreamChange, StreamId, StreamSet};
 use paceline_media::{Discarded, SendQueue, Source};
 use paceline_units::{Bytes, RandomStream, Time, TimeDelta};
@@ -42,7 +42,7 @@ impl FirstNumber {
 }
 
 impl Stream {
-    pub(super) fn new(config: StreamConfig, queue: SendQueue, history: SentHistory) -> Stream {
+    pub(super) fn new(id: StreamId, config: StreamConfig, queue: SendQueue, history: SentHistory) -> Stream {
         Stream {
             source: config.source,
             queue,
@@ -50,8 +50,9 @@ impl Stream {
             presence: Presence::Present,
             priority: config.priority,
             target: config.target_start,
-            limits: Limits::none(StreamId(0)),
-            offered: OfferedRate::default(),
+            limits: Limits { stream: id, ..config.limits },
+            wanted: WantedRate::new(Time::ZERO),
+            served: 0.0,
             newest_frame: Bytes::ZERO,
             key_frame_wanted: false,
             repairs: false,
@@ -77,14 +78,13 @@ impl<C: Controller> RtpSender<C> {
         Some(StreamId(id as u8))
     }
 
-    /// The stream with this number is not there at the start: the flow's plan has it join later, within these limits. Before
-    /// anything is sent.
-    pub fn expect(&mut self, id: StreamId, limits: Limits) {
+    /// The stream with this number is not there at the start: the flow's plan has it join later. Before anything is sent.
+    pub fn expect(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(usize::from(id.0)) else { return };
         let source = std::mem::replace(&mut stream.source, Source::External);
-        let config = StreamConfig { source, priority: stream.priority, target_start: stream.target };
+        let Stream { priority, target, limits, .. } = *stream;
         (stream.presence, stream.priority) = (Presence::Expected, 0.0);
-        self.expected.push((config, Limits { stream: id, ..limits }));
+        self.expected.push((id, StreamConfig { source, priority, target_start: target, limits }));
         let update = self.controller.on_stream(Time::ZERO, id, StreamChange::Left);
         self.apply(Time::ZERO, update);
         self.find_greed();
@@ -93,23 +93,22 @@ impl<C: Controller> RtpSender<C> {
     /// A stream that was expected joins.
     #[cold]
     pub(super) fn join_expected(&mut self, now: Time, id: StreamId) {
-        let Some(place) = self.expected.iter().position(|(_, limits)| limits.stream == id) else { return };
-        let (config, limits) = self.expected.swap_remove(place);
+        let Some(place) = self.expected.iter().position(|(expected, _)| *expected == id) else { return };
+        let (_, config) = self.expected.swap_remove(place);
         if self.broken().is_none() {
             self.enter(now, usize::from(id.0), config);
-            self.set_limits(now, &limits);
         }
     }
 
     /// A stream takes a place: its own, one that another left, or the next.
     fn enter(&mut self, now: Time, id: usize, config: StreamConfig) {
-        let priority = config.priority;
+        let (priority, limited, limits) = (config.priority, config.is_limited(), config.limits);
         let first = match self.streams.get(id) {
             Some(gone) => gone.history.next_sequence(),
             None => self.first_number.next(),
         };
         let queue = SendQueue::new(self.max_payload, self.header.size());
-        let stream = Stream::new(config, queue, SentHistory::starting_at(first));
+        let stream = Stream::new(StreamId(id as u8), config, queue, SentHistory::starting_at(first));
         match self.streams.get_mut(id) {
             Some(place) => *place = stream,
             None => self.streams.push(stream),
@@ -118,8 +117,13 @@ impl<C: Controller> RtpSender<C> {
         let update = self.controller.on_stream(now, stream, StreamChange::Joined(priority));
         self.apply(now, update);
         self.find_greed();
-        let target = self.controller.target_bitrate(stream).unwrap_or(self.streams[id].target);
-        self.streams[id].aim(now, target);
+        self.streams[id].wanted.begin(now);
+        if limited {
+            self.set_limits(now, &Limits { stream, ..limits });
+        } else {
+            self.aim(now, id);
+            self.share_total(now);
+        }
         if self.runs {
             self.streams[id].source.start(now);
             self.refill(now, id);
@@ -143,6 +147,7 @@ impl<C: Controller> RtpSender<C> {
         self.tell_queue(now, usize::from(id.0));
         let update = self.controller.on_stream(now, id, StreamChange::Left);
         self.apply(now, update);
+        self.share_total(now);
         self.find_greed();
         self.repairing = self.streams.iter().any(|stream| stream.repairs);
         self.find_next_capture();
@@ -155,6 +160,7 @@ impl<C: Controller> RtpSender<C> {
         stream.priority = priority;
         let update = self.controller.on_stream(now, id, StreamChange::Priority(priority));
         self.apply(now, update);
+        self.share_total(now);
         true
     }
 

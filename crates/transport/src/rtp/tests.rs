@@ -180,8 +180,7 @@ fn sender(rate: Bitrate) -> RtpSender<Scream> {
     let controller = Scream::new(&params, &FlowSetup::new(Bytes::new(1212)));
     let config = SenderConfig::new(Bytes::new(1200));
     let source = Source::Cbr(Cbr::new(CbrParams { rate, ..CbrParams::default() }));
-    let mut sender =
-        RtpSender::new(controller, &config, vec![StreamConfig { source, priority: 1.0, target_start: rate }]);
+    let mut sender = RtpSender::new(controller, &config, vec![StreamConfig::new(source, rate)]);
     sender.start(Time::ZERO);
     sender
 }

@@ -328,7 +328,7 @@ impl<C: Controller> TcpSender<C> {
     fn tell_written(&mut self, now: Time, bytes: Bytes) {
         let offered = Offered { stream: STREAM, bytes: self.on_link(bytes.as_u64()), frame_end: true };
         let queue = self.queue_state(now);
-        self.offered.on_offered(now, offered.bytes, queue.bytes.saturating_sub(offered.bytes));
+        let _ = self.offered.on_offered(now, offered.bytes, queue.bytes.saturating_sub(offered.bytes));
         let update = self.controller.on_offered(now, &offered, &queue);
         self.apply(now, update);
     }

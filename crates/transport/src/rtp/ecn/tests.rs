@@ -40,7 +40,7 @@ impl<'t> Call<'t> {
         let setup = FlowSetup { l4s: ecn == Ecn::Ect1, ..FlowSetup::new(Bytes::new(1212)) };
         let config = SenderConfig { ecn, ..SenderConfig::new(Bytes::new(1200)) };
         let source = Source::Cbr(Cbr::new(CbrParams { rate, ..CbrParams::default() }));
-        let stream = StreamConfig { source, priority: 1.0, target_start: rate };
+        let stream = StreamConfig::new(source, rate);
         let mut sender = RtpSender::new(Scream::new(&Params::default(), &setup), &config, vec![stream]);
         sender.check_ecn(how);
         sender.start(Time::ZERO);

@@ -83,7 +83,7 @@ impl MediaStreamConfig {
 
     fn stream(&self) -> StreamConfig {
         let MediaStreamConfig { priority, target_start, .. } = *self;
-        StreamConfig { source: Source::External, priority, target_start }
+        StreamConfig { priority, ..StreamConfig::new(Source::External, target_start) }
     }
 }
 

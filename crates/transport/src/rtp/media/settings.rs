@@ -4,6 +4,7 @@
 use super::{MediaReceiver, MediaReceiverConfig, MediaSender, MediaStreamConfig, RepairConfig, SenderConfig};
 use crate::SendingEnd;
 use crate::rtp::RtpSender;
+use crate::rtp::identity::DISCARD_AGE;
 use crate::rtp::packet::RTP_HEADER;
 use crate::rtp::rtcp::{IncomingRepair, IncomingStream, NtpClock, RtcpConfig};
 use crate::rtp::{CircuitBreakers, EcnChecks, FeedbackConfig, ReceiverClock};
@@ -38,6 +39,7 @@ params! {
         transport_element: u16 = 5, in 1.0, 14.0, "RFC 8285 4.2", "Identifier of the header extension's element with the transport-wide number, which packets carry with format = twcc";
         first_number: Option<u16> = None, else "each stream's drawn by the seed", "RFC 3550 5.1", "First sequence number of every stream";
         repair: bool = false, "RFC 4588", "Whether streams may send lost packets again: all packets are 2 bytes shorter";
+        discard_age: TimeDelta = DISCARD_AGE, in 1e-3, 3600.0, "libwebrtc pacing_controller 2024, whose queue is to be empty within 2 s", "The longest that a packet waits to be sent: older ones come back as discarded, and a key frame is asked for";
         breakers: CircuitBreakers = CircuitBreakers::Timeouts, "RFC 8083", "Which circuit breakers end the call";
         lateness: TimeDelta = TimeDelta::from_millis(2), in 0.0, 1.0, "ours", "How late the program may wake without the pacing rate going down";
     }
@@ -239,6 +241,7 @@ impl<P: AsRef<[u8]> + Clone> MediaSender<AnyController, P> {
                 ecn: own.ecn.codepoint(),
                 clock_step: ReceiverClock::of(own.format).step(),
                 forgiven_lateness: own.lateness,
+                discard_age: own.discard_age,
                 ..SenderConfig::new(setup.largest_packet - RTP_HEADER)
             },
         );
