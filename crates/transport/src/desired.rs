@@ -63,6 +63,8 @@ impl OfferedRate {
 
 /// A stream that is given so much more than it last used may use more in the next second.
 const ROOM: f64 = 1.1;
+/// How much of the first measurement tells something.
+const FIRST: TimeDelta = TimeDelta::from_millis(200);
 /// A stream that offered nothing for so long wants nothing.
 const IDLE: TimeDelta = TimeDelta::from_secs(1);
 
@@ -109,6 +111,9 @@ impl WantedRate {
         self.last = now;
         self.targets[0] = self.targets[0].min(target);
         let Some(rate) = self.offered.on_offered(now, bytes, waiting) else {
+            if let Some(rate) = self.first_rate(now) {
+                return self.measured(rate, follows);
+            }
             let most = self.wanted.map(|wanted| wanted.bytes_in(WATCHED));
             let more = follows && most.is_some_and(|most| self.offered.offered > most);
             if more {
@@ -116,12 +121,25 @@ impl WantedRate {
             }
             return more;
         };
-        let room = Bitrate::from_bps_f64(ROOM * rate.max(self.before).as_bps_f64());
-        let uses_all = follows && room >= self.targets[0].min(self.targets[1]);
-        self.wanted = (!uses_all).then_some(room);
+        let _ = self.measured(rate, follows);
         self.before = rate;
         self.targets = [target, self.targets[0]];
         true
+    }
+
+    /// What was offered in the first part of the first measurement: a start is soon over.
+    fn first_rate(&self, now: Time) -> Option<Bitrate> {
+        let watched = now.saturating_since(self.offered.since?);
+        let is_first = self.offered.rate.is_none() && (FIRST..SILENT).contains(&watched);
+        is_first.then(|| Bitrate::from_bps_f64(self.offered.offered.as_bits_f64() / watched.as_secs_f64()))
+    }
+
+    /// It offers this rate. True where it wants another one than before.
+    fn measured(&mut self, rate: Bitrate, follows: bool) -> bool {
+        let room = Bitrate::from_bps_f64(ROOM * rate.max(self.before).as_bps_f64());
+        let uses_all = follows && room >= self.targets[0].min(self.targets[1]);
+        let before = std::mem::replace(&mut self.wanted, (!uses_all).then_some(room));
+        self.wanted != before
     }
 
     /// What it wants; absent if it would use any rate.

@@ -183,7 +183,7 @@ mod tests {
             pacer.on_sent(left[left.len() - 1], Bytes::new(1000));
         }
         assert_eq!(left, [10, 10, 10, 13, 13, 13, 16].map(ms));
-        pacer.set(bursts(rate * 2));
+        pacer.set(bursts(Bitrate::from_mbps(16)));
         assert_eq!(pacer.next(), ms(16), "a new rate ends no burst");
         pacer.on_sent(ms(16), Bytes::new(6000));
         assert_eq!(pacer.next(), Time::from_nanos(19_500_000), "a large packet is owed for");

@@ -54,7 +54,11 @@ fn it_says_target_and_pace_and_asks_for_two_probes() {
     assert_eq!(update.allowance, Some(Allowance::Unlimited));
     assert_eq!(
         update.pacing,
-        Some(Pacing::Burst { rate: Bitrate::from_kbps(750), mean: Bitrate::from_kbps(300) })
+        Some(Pacing::Burst {
+            rate: Bitrate::from_kbps(750),
+            mean: Bitrate::from_kbps(300),
+            at_once: TimeDelta::from_millis(40)
+        })
     );
     assert_eq!(update.probe.map(|probe| probe.rate), Some(Bitrate::from_kbps(900)));
     assert_eq!(offer(&mut gcc, at(1)).probe.map(|probe| probe.rate), Some(Bitrate::from_kbps(1800)));

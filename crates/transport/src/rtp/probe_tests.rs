@@ -101,7 +101,8 @@ fn a_probe_leaves_at_its_own_rate_media_first_and_padding_for_the_rest() {
     assert!(sent[2..].iter().all(|(_, out)| out.packet.is_padding() && out.ecn == Ecn::Ect1));
     let sequences: Vec<_> = sent.iter().map(|(_, out)| out.packet.sequence).collect();
     assert_eq!(sequences, (0..18).collect::<Vec<_>>());
-    assert_eq!(sender.next_timeout(), None, "the rest waits for an allowance");
+    let next = sender.next_timeout().map(|(_, why)| why);
+    assert_eq!(next, Some(Reason::Expiry), "the rest waits for an allowance, until it is discarded");
 }
 
 #[test]

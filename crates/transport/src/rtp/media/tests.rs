@@ -7,7 +7,7 @@ use paceline_units::TimeDelta;
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use paceline_wire::rtp;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 pub(super) fn at(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
@@ -258,6 +258,78 @@ fn priorities_hold_from_when_they_are_set() {
     assert_eq!(sender.add_stream(at(4), &MediaStreamConfig::new(2)), Err(StreamError::SsrcTaken(2)));
     assert_eq!(sender.set_ssrc(at(4), StreamId(1), 7), Ok(()));
     assert_eq!(sender.ssrc(StreamId(1)), Some(7));
+}
+
+/// A camera that makes what it is told, 30 fps, and speech of 40 kbit/s, over a path of 25 ms that carries everything. Answers the
+/// target of the camera after each 100 ms.
+fn camera_and_speech(kind: &str, profile: &str, speech: bool) -> Vec<f64> {
+    const CAMERA: StreamId = StreamId(0);
+    let streams: Vec<_> =
+        [10, 20][..1 + usize::from(speech)].iter().map(|n| MediaStreamConfig::new(*n)).collect();
+    let controller = AnyController::configured(kind, Some(profile), []).expect("there is one");
+    let mut sender = MediaSender::new(controller, &SenderConfig::new(Bytes::new(1200)));
+    streams.iter().for_each(|stream| {
+        sender.add_stream(Time::ZERO, stream).expect("there is room");
+    });
+    sender.start(Time::ZERO);
+    let (mut targets, mut under_way) = (Vec::new(), VecDeque::new());
+    for now in 0..6000u64 {
+        if now % 33 == 0 {
+            let bytes =
+                sender.target(CAMERA).unwrap_or_default().bytes_in(TimeDelta::from_millis(33)).as_u64()
+                    as usize;
+            let packets = bytes.div_ceil(1100).max(1);
+            for n in 0..packets {
+                sender.offer(at(now), CAMERA, packet(now, (bytes / packets).max(1), n + 1 == packets));
+            }
+        }
+        if speech && now % 20 == 0 {
+            sender.offer(at(now), StreamId(1), packet(now, 100, true));
+        }
+        while sender.next_timeout().is_some_and(|(due, _)| due <= at(now)) {
+            sender.handle_timeout(at(now));
+            for sent in leaving(&mut sender, at(now)) {
+                under_way.push_back((now, sent.stream, sent.sequence));
+            }
+        }
+        if now % 20 == 0 {
+            let there = under_way.iter().take_while(|(sent, ..)| sent + 50 <= now).count();
+            for (sent, stream, sequence) in under_way.drain(..there).collect::<Vec<_>>() {
+                sender.receive(
+                    at(now),
+                    report(stream, sequence, &[Some(at(sent + 25))], at(now - 25)),
+                    Ecn::NotEct,
+                );
+            }
+        }
+        if now % 100 == 99 {
+            targets.push(sender.target(CAMERA).unwrap_or_default().as_mbps_f64());
+        }
+    }
+    targets
+}
+
+#[test]
+fn a_camera_beside_speech_has_all_that_speech_leaves_and_grows_as_one_alone() {
+    for (kind, profile) in [
+        ("gcc", "libwebrtc"),
+        ("gcc", "draft"),
+        ("gcc", "libwebrtc-2012"),
+        ("urcp", "adaptive"),
+        ("um", "paper"),
+        ("scream", "robust"),
+    ] {
+        let [alone, beside] = [false, true].map(|speech| camera_and_speech(kind, profile, speech));
+        println!(
+            "{kind:6} {profile:15} after 1 s {:.3} and {:.3}, 6 s {:.3} and {:.3} Mbit/s",
+            alone[9], beside[9], alone[59], beside[59]
+        );
+        // Over a path without end some double and double: who is half a second behind has half.
+        let least = 0.9 * (alone[59].min(2.0) - 0.06);
+        assert!(beside[59] > least, "{kind} {profile}: {} and {} Mbit/s", alone[59], beside[59]);
+    }
+    let probed = camera_and_speech("gcc", "libwebrtc", false);
+    assert!(probed[9] > 1.0, "the first probes tell of more than 300 kbit/s: {probed:?}");
 }
 
 #[derive(Clone, Debug)]
