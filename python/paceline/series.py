@@ -47,6 +47,16 @@ def moving_mean(times: pd.Series[float], values: pd.Series[float], span: float) 
     return values.rolling(max(1, round(span / interval)), min_periods=1).mean()
 
 
+def stream_bytes(table: pa.Table) -> bytes:
+    """The table as an Arrow stream."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue().to_pybytes())
+
+
 def parquet_bytes(table: pa.Table) -> bytes:
     """The table as a Parquet file: no timestamps, no paths, nothing of pandas; same table, same bytes."""
     import pyarrow as pa

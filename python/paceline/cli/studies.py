@@ -19,6 +19,7 @@ from paceline.studies.tune import Judged, TuningResult, tune
 
 if TYPE_CHECKING:
     from paceline.studies.duels import Difference, Duel
+    from paceline.studies.words import Cells
 
 TABLES_PRINTED = 8
 """More tables than these stand in the report alone."""
@@ -53,7 +54,7 @@ def _write_verdict(result: StudyResult) -> None:
         "verdict": result.verdict_markdown,
         "claims": words.claims_markdown(result.comparison),
         **{f"claims {kind}": words.claims_markdown(result.comparison, kind) for kind in kinds},
-        **{f"table {name}": text for name, text in result.tables.items()},
+        **{f"table {name}": str(table) for name, table in result.tables.items()},
     }
     say(f"verdict written to {words.write_into_readme(result.study.folder, known)}")
     for name in result.study.pictures:
@@ -108,9 +109,9 @@ def _print(result: StudyResult) -> None:
         _print_searches(result.searches)
 
 
-def _print_tables(tables: dict[str, str]) -> None:
-    for name, text in list(tables.items())[:TABLES_PRINTED]:
-        print(f"\n{name}\n\n{text}")
+def _print_tables(tables: Mapping[str, Cells]) -> None:
+    for name, table in list(tables.items())[:TABLES_PRINTED]:
+        print(f"\n{name}\n\n{table}")
     if len(tables) > TABLES_PRINTED:
         print(f"{len(tables) - TABLES_PRINTED} tables more stand in the report")
 

@@ -367,6 +367,7 @@ def _check(study: Study) -> None:
         if factor in study.metrics:
             raise DefinitionError(f"metrics.{factor}", "found a factor of the same name, expected another one")
     rows = Rows(study)
+    rows.check()
     for row in study.published:
         if row.metric is not None:
             rows.expect(f"{study.folder / 'published.csv'}: {row.id}", row.experiment, row.metric)

@@ -7,7 +7,7 @@ import os
 import time
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,13 +28,15 @@ from paceline.studies.nearest import Near
 from paceline.studies.progress import State, Told
 from paceline.studies.rows import Rows
 from paceline.studies.runner import Runner, cores
-from paceline.studies.spec import DefinitionError, line_of
+from paceline.studies.spec import DefinitionError, about, line_of
 from paceline.studies.store import FOLDER, Store, Table
 from paceline.studies.tables import by_factor
 from paceline.studies.tune import TuningResult, tune
+from paceline.studies.words import Cells
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,8 @@ class StudyResult:
     """Which data was not there, so that generated traces were used and nothing is judged."""
     comparison: list[Comparison] = field(default_factory=list)
     """The published figures beside ours."""
-    tables: dict[str, str] = field(default_factory=dict)
-    """The tables that the definition asks for, or each metric by each factor, in Markdown."""
+    tables: dict[str, Cells] = field(default_factory=dict)
+    """The tables that the definition asks for, or each metric by each factor; `str` of one is Markdown."""
     nearest: list[Near] = field(default_factory=list)
     """The points that come nearest to published figures, in a study that looks for them."""
     error: str | None = None
@@ -292,20 +294,30 @@ def _compared(result: StudyResult, folder: OutputFolder) -> StudyResult:
     tables = study.tables or (by_factor(study) if len(study) <= LARGEST_TOLD else {})
     if tables or study.published or study.pictures or study.nearest:
         rows.fill(result.results_file)
+    shown = {}
+    for name, one in tables.items():
+        with about(f"tables.{name}"):
+            shown[name] = one.cells(rows, study.factors)
     result = replace(
         result,
         comparison=compare(study, rows, has_data=result.missing is None),
-        tables={name: one.markdown(rows, study.factors) for name, one in tables.items()},
+        tables=shown,
         nearest=nearest.nearest(study.nearest, study.designs, rows),
     )
     if study.published or study.nearest:
         folder.stage("comparison.csv", words.comparison_csv(result.comparison))
         folder.stage("verdict.md", result.verdict_markdown)
-    for name, text in result.tables.items():
-        folder.stage(f"tables/{name}.md", text)
-    drawn = ((name, picture.draw(study, rows)) for name, picture in study.pictures.items())
-    folder.stage("report.html", render(result, stage_pictures(folder, drawn)))
+    for name, table in result.tables.items():
+        folder.stage(f"tables/{name}.md", str(table))
+    folder.stage("report.html", render(result, stage_pictures(folder, _drawn(study, rows))))
     return result
+
+
+def _drawn(study: Study, rows: Rows) -> Iterator[tuple[str, Figure]]:
+    for name, picture in study.pictures.items():
+        with about(f"pictures.{name}"):
+            figure = picture.draw(study, rows)
+        yield name, figure
 
 
 def compare(study: Study, rows: Rows, *, has_data: bool) -> list[Comparison]:
@@ -314,10 +326,11 @@ def compare(study: Study, rows: Rows, *, has_data: bool) -> list[Comparison]:
     for published in study.published:
         ours, beside = None, {}
         if published.metric is not None:
-            ours = rows.figure(published.experiment, published.metric)
-            if published.experiment in study.named:
-                others = getattr(study.named[published.experiment].spec, "beside", {})
-                beside = {title: rows.figure(other, published.metric) for title, other in others.items()}
+            with about(f"{study.folder / 'published.csv'}: {published.id}"):
+                ours = rows.figure(published.experiment, published.metric)
+                if published.experiment in study.named:
+                    others = getattr(study.named[published.experiment].spec, "beside", {})
+                    beside = {title: rows.figure(other, published.metric) for title, other in others.items()}
         verdict = judged(study.rules[published.rule], published, ours, has_data)
         lines.append(Comparison(published, ours, verdict, beside))
     return lines

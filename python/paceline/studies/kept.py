@@ -13,6 +13,7 @@ from paceline.plots.style import CYCLE, DASHES, logarithmic
 from paceline.studies.designs import Design, Experiments
 from paceline.studies.factors import Factor
 from paceline.studies.pictures import Picture, panel_grid, shared_legend
+from paceline.studies.rows import Rows, equals
 from paceline.studies.spec import DefinitionError, Spec, Value, expect_known
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from paceline.studies.definition import Study
-    from paceline.studies.rows import Rows
 
 BINS = 60
 """Bins of a distribution."""
@@ -117,7 +117,8 @@ class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
 
     def _values(self, panel: Drawn, study: Study, rows: Rows) -> Iterator[tuple[int, str, pd.DataFrame]]:
         """Of each line its place, its name, and the columns `time_s` and `value` of the first run that has it."""
-        frame = rows.frame(f"design = '{panel.design}' AND ({panel.where})").drop_duplicates("experiment")
+        condition = f"{equals('design', panel.design)} AND ({panel.where}\n)"
+        frame = rows.frame(condition).drop_duplicates("experiment")
         if self.lines in PARTS:
             for experiment in frame["experiment"][:1]:
                 parts = self._run(panel, rows, experiment).groupby(self.lines, sort=False)
@@ -137,7 +138,7 @@ class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
             return _nothing()
         names = pq.read_schema(path).names
         if panel.column not in names:
-            raise StudyError(f"pictures.{self.name}: found column {panel.column!r}, {one_of(panel.column, names)}")
+            raise StudyError(f"found column {panel.column!r}, {one_of(panel.column, names)}")
         wanted = list(dict.fromkeys([*PARTS, "time_s", panel.column]))
         table = pq.read_table(path, columns=wanted).to_pandas().dropna(subset=[panel.column])
         value = table[panel.column] - (table[panel.column].min() if panel.above_least else 0.0)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from paceline.studies.designs import Design
 from paceline.studies.spec import DefinitionError
-from paceline.studies.words import short
+from paceline.studies.words import Cells, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,13 +97,10 @@ def markdown(found: list[Near]) -> str:
     """The points as a Markdown table, the published figures in its first row."""
     if not found:
         return "No point has every figure.\n"
-    factors = list(found[0].point)
-    figures = [f"{design}: {metric}" for design, metric in found[0].reading.figures]
-    text = [f"| reading | number | {' | '.join(factors)} | {' | '.join(figures)} | distance |"]
-    text.append("|---" * (3 + len(factors) + len(figures)) + "|")
-    published = [short(value) for value in found[0].reading.figures.values()]
-    text.append(f"| published | {'| ' * (1 + len(factors))}| {' | '.join(published)} | |")
+    factors, reading = list(found[0].point), found[0].reading
+    figures = [f"{design}: {metric}" for design, metric in reading.figures]
+    lines = [["published", *[""] * (1 + len(factors)), *map(short, reading.figures.values()), ""]]
     for near in found:
-        cells = [near.reading.name, str(near.number), *map(str, near.point.values()), *map(short, near.figures)]
-        text.append(f"| {' | '.join(cells)} | {near.distance:.3f} |")
-    return "\n".join(text) + "\n"
+        own = [near.reading.name, str(near.number), *map(str, near.point.values()), *map(short, near.figures)]
+        lines.append([*own, f"{near.distance:.3f}"])
+    return str(Cells(["reading", "number", *factors, *figures, "distance"], lines))

@@ -71,7 +71,7 @@ def render(result: StudyResult, svgs: dict[str, str]) -> str:
         total=len(result.comparison),
         nearest=result.nearest,
         sections=[*_experiments(result), *_places(result)],
-        tables=[(name, cells(text)) for name, text in result.tables.items()],
+        tables=result.tables,
         pictures=[(one, inline(svgs[one.name], f"{one.name}-")) for one in study.pictures.values()],
         rows=max((len(factor.values) for factor in study.factors.values()), default=0),
     )
@@ -124,12 +124,6 @@ def _picture(out: Path, design: Design, plot: str) -> str | None:
     if kind == "png":
         return f'<img src="data:image/png;base64,{b64encode(path.read_bytes()).decode()}" alt="{plot}">'
     return inline(path.read_text(encoding="utf-8"), f"{design.name}-{plot}-")
-
-
-def cells(markdown: str) -> list[list[str]]:
-    """The cells of a Markdown table, its heading first."""
-    lines = [line for line in markdown.splitlines() if not line.startswith("|---")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
 def inline(svg: str, prefix: str) -> str:

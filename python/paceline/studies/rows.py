@@ -8,17 +8,19 @@ of the figure, the table `rows` all of them; `[macros]` of the definition adds f
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paceline.errors import StudyError
+from paceline.studies.queries import Queries, QueryError
 from paceline.studies.spec import DefinitionError, expect_known
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
     from paceline.studies.definition import Study
 
@@ -28,7 +30,13 @@ _LEADING = {
 }  # fmt: skip
 
 
+_ARROW = {"VARCHAR": "string", "BIGINT": "int64", "DOUBLE": "float64"}
+"""Arrow's names of the types of columns."""
+
 _TEXT = re.compile(r"'((?:[^']|'')*)'")
+_NAME = r"[A-Za-z_][A-Za-z0-9_]{0,62}"
+_MACRO = re.compile(rf"\s*({_NAME})\s*\(\s*((?:{_NAME}(?:\s*,\s*{_NAME})*)?)\s*\)\s*")
+"""How a function of a study's own is named: `share_above(metric, one)`."""
 
 
 def columns_of(study: Study) -> dict[str, str]:
@@ -41,47 +49,51 @@ def columns_of(study: Study) -> dict[str, str]:
 
 
 class Rows:
-    """The rows of a study as a table of a database in memory."""
+    """The rows of a study as a table that SQL is asked of."""
 
     def __init__(self, study: Study) -> None:
-        import duckdb
-
         self._study = study
         self.folder = Path()
         """Where the results stand, and the time series that designs keep."""
-        self._wrong = duckdb.Error
         self._names = {*study.designs, *study.recorded}
         levels = (level for one in study.factors.values() for level in one.values if isinstance(level, str))
         self._texts = [*study.designs, *study.recorded, *study.factors, *levels]
-        # One thread: sums come out the same, whatever the machine.
-        self._database = duckdb.connect(":memory:", config={"threads": 1})
-        types = _LEADING | {name: "DOUBLE" if is_number(one) else "VARCHAR" for name, one in study.factors.items()}
-        types |= dict.fromkeys(study.metrics, "DOUBLE")
-        self._columns = list(types)
-        self._database.execute(f"CREATE TABLE rows ({', '.join(f'{_quoted(n)} {t}' for n, t in types.items())})")
-        self._database.execute("CREATE VIEW selected AS SELECT * FROM rows")
-        for name, body in study.macros.items():
+        factors = {name: "DOUBLE" if is_number(one) else "VARCHAR" for name, one in study.factors.items()}
+        self._types = {**_LEADING, **factors, **dict.fromkeys(study.metrics, "DOUBLE")}
+        self._rows_bytes = 0
+
+    @cached_property
+    def _queries(self) -> Queries:
+        """The table, with the study's own functions."""
+        queries = Queries(self._types, self._rows_bytes)
+        for said, body in self._study.macros.items():
+            match = _MACRO.fullmatch(said)
+            if match is None:
+                expected = "expected a name and parameters, such as spread(metric, one): letters of ASCII, digits and _"
+                raise DefinitionError(f"macros.{said}", f"found {said!r}, {expected}")
             try:
-                self._database.execute(f"CREATE MACRO {name} AS ({body})")
-            except duckdb.Error as error:
-                raise DefinitionError(f"macros.{name}", _said(error)) from None
+                queries.ask("macro", name=match[1], parameters=match[2], body=body)
+            except QueryError as error:
+                raise DefinitionError(f"macros.{said}", str(error)) from None
+        return queries
 
     def fill(self, results: Path) -> Rows:
         """Takes in the rows of results.parquet, and those that were recorded elsewhere."""
+        import pyarrow as pa
+
         self.folder = results.parent
-        named = columns_of(self._study)
-        picked = ", ".join(_quoted(named[name]) for name in self._columns)
-        self._database.execute(f"INSERT INTO rows SELECT {picked} FROM read_parquet(?)", [str(results)])
-        for recorded in self._study.recorded.values():
-            for row in recorded.rows:
-                self.put(row)
-        self._database.execute("SET enable_external_access = false")
+        own = _read(results, {own: name for name, own in columns_of(self._study).items()})
+        schema = pa.schema([(name, _ARROW[kind]) for name, kind in self._types.items()])
+        recorded = [row for one in self._study.recorded.values() for row in one.rows]
+        self._rows_bytes = own.nbytes
+        for table in (own, pa.Table.from_pylist(recorded, schema)):
+            self._queries.fill(table)
         return self
 
-    def put(self, row: Mapping[str, Any]) -> None:
-        """Takes in one row."""
-        names, marks = ", ".join(map(_quoted, row)), ", ".join("?" * len(row))
-        self._database.execute(f"INSERT INTO rows ({names}) VALUES ({marks})", list(row.values()))
+    def check(self) -> None:
+        """Refuses functions of the study's own that cannot be read."""
+        if self._study.macros:
+            _ = self._queries
 
     def expect(self, where: str, condition: str, metric: str | None = None) -> None:
         """Refuses a condition or an expression that is no SQL over these rows.
@@ -89,51 +101,78 @@ class Rows:
         Raises:
             DefinitionError: It names no column there is, or cannot be read.
         """
-        for found, query in (
-            (condition, f"SELECT * FROM rows WHERE {self._where(condition)}"),
-            (metric, f"SELECT {metric} FROM selected"),
-        ):
+        for found, asked in ((condition, (self._where(condition), None)), (metric, (None, metric))):
             if found is None:
                 continue
             for text in _TEXT.findall(found) if found not in self._names else ():
                 expect_known(f"{where}: {found!r}", text, self._texts)
             try:
-                self._database.execute(f"PREPARE checked AS {query}")
-            except self._wrong as error:
+                self._queries.ask("check", condition=asked[0], metric=asked[1])
+            except QueryError as error:
                 names = "" if found != condition else f", expected one of {', '.join(sorted(self._names))}, or SQL"
-                raise DefinitionError(where, f"found {found!r}{names}: {_said(error)}") from None
+                raise DefinitionError(where, f"found {found!r}{names}: {error}") from None
 
     def figure(self, condition: str, metric: str) -> float | None:
-        """The figure of these rows; None where they have none."""
-        self._select(condition)
-        try:
-            if metric in self._study.metrics:
-                return self._mean(condition, metric)
-            found = self._database.execute(f"SELECT {metric} FROM selected LIMIT 1").fetchone()
-        except self._wrong as error:
-            raise StudyError(f"{condition}: {metric}: {_said(error)}") from None
-        return _number(found[0]) if found else None
+        """The figure of these rows; None where they have none.
+
+        Raises:
+            StudyError: It is no number, or takes too long.
+        """
+        if metric in self._study.metrics:
+            return self._mean(condition, metric)
+        [found] = self._asked(condition, [metric])
+        return found
 
     def _mean(self, condition: str, metric: str) -> float | None:
         """The mean over the runs of an experiment, or over the seeds of a point; none if any has none."""
         own = _quoted(metric)
-        query = f"SELECT avg({own}), count(*), count({own}), count(DISTINCT (design, number)) FROM selected"
-        mean, rows, present, points = self._database.execute(query).fetchone() or (None, 0, 0, 0)
-        if points > 1 and condition not in self._study.named:
-            raise StudyError(f"{condition}: found {points} points for {metric!r}, expected one, or an expression")
-        return _number(mean) if present == rows else None
+        wanted = [f"avg({own})", "count(*)", f"count({own})", "count(DISTINCT (design, number))"]
+        mean, rows, present, points = self._asked(condition, wanted)
+        if (points or 0) > 1 and condition not in self._study.named:
+            raise StudyError(f"{condition}: found {points:.0f} points for {metric!r}, expected one, or an expression")
+        return mean if present == rows else None
+
+    def _asked(self, condition: str, metrics: Sequence[str]) -> list[float | None]:
+        try:
+            found: list[float | None] = self._queries.ask(
+                "figures", condition=self._where(condition), metrics=list(metrics)
+            )
+        except QueryError as error:
+            raise StudyError(f"{condition}: {metrics[0]}: {error}") from None
+        return found
 
     def frame(self, condition: str) -> pd.DataFrame:
         """The rows that a condition selects, in their order, as a data frame."""
-        self._select(condition)
-        selected: pd.DataFrame = self._database.execute("SELECT * FROM selected").df()
+        import pyarrow as pa
+
+        try:
+            content = self._queries.ask("frame", condition=self._where(condition))
+        except QueryError as error:
+            raise StudyError(f"{condition}: {error}") from None
+        with pa.ipc.open_stream(content) as reader:
+            selected: pd.DataFrame = reader.read_all().to_pandas()
         return selected.astype(dict.fromkeys(("varied", "error"), object))
 
-    def _select(self, condition: str) -> None:
-        self._database.execute(f"CREATE OR REPLACE VIEW selected AS SELECT * FROM rows WHERE {self._where(condition)}")
-
     def _where(self, condition: str) -> str:
-        return "design = '" + condition.replace("'", "''") + "'" if condition in self._names else condition
+        return equals("design", condition) if condition in self._names else condition
+
+
+def equals(column: str, text: str) -> str:
+    """The condition that a column has this text."""
+    return f"{_quoted(column)} = '" + text.replace("'", "''") + "'"
+
+
+def _read(results: Path, names: Mapping[str, str]) -> pa.Table:
+    """Some columns of results.parquet, under other names."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(results, page_checksum_verification=True) as file:
+            table = file.read(columns=[name for name in names if name in file.schema_arrow.names])
+    except (OSError, pa.ArrowException) as error:
+        raise StudyError(f"{results}: found a damaged file: {error}; run the study again: it is made anew") from None
+    return table.rename_columns([names[name] for name in table.column_names])
 
 
 def is_number(factor: Any) -> bool:
@@ -144,12 +183,3 @@ def is_number(factor: Any) -> bool:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _number(found: Any) -> float | None:
-    return None if found is None or not math.isfinite(found) else float(found)
-
-
-def _said(error: Exception) -> str:
-    """What the database says, without the picture of where."""
-    return " ".join(line.strip() for line in str(error).split("\n\n")[0].splitlines())

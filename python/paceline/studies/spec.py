@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -34,6 +35,15 @@ class DefinitionError(StudyError):
     def __init__(self, where: str, said: str) -> None:
         super().__init__(f"{where}: {said}" if where else said)
         self.where = where
+
+
+@contextmanager
+def about(where: str) -> Iterator[None]:
+    """A block whose errors say which part of a study they are about."""
+    try:
+        yield
+    except StudyError as error:
+        raise StudyError(f"{where}: {error}") from None
 
 
 _WORDS = {

@@ -1,4 +1,4 @@
-"""Tables of a study: metrics, or one metric over a factor, with a line for each level of another. In Markdown."""
+"""Tables of a study: metrics, or one metric over a factor, with a line for each level of another."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from paceline.studies.factors import Factor
-from paceline.studies.rows import is_number
+from paceline.studies.rows import equals, is_number
 from paceline.studies.spec import Named, Value, expect_known
-from paceline.studies.words import estimate, markdown, three
+from paceline.studies.words import Cells, estimate, three
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +53,7 @@ class Table(Named, frozen=True, kw_only=True):
             factors[self.rows].check(f"{where}.levels", level)
         return self
 
-    def markdown(self, rows: Rows, factors: Mapping[str, Factor]) -> str:
+    def cells(self, rows: Rows, factors: Mapping[str, Factor]) -> Cells:
         """The table: means, with their 95 % intervals over the seeds and how many; what no run has is left empty."""
         ours, theirs = rows.frame(self.of), None if self.beside is None else rows.frame(self.beside)
         factor = factors[self.rows]
@@ -68,7 +68,7 @@ class Table(Named, frozen=True, kw_only=True):
                 cells.append(cell.strip())
             if any(cells):
                 lines.append([label, *cells])
-        return markdown([factor.label, *(heading for heading, _, _ in columns)], lines)
+        return Cells([factor.label, *(heading for heading, _, _ in columns)], lines)
 
     def _columns(self, rows: pd.DataFrame, factors: Mapping[str, Factor]) -> list[tuple[str, str, Any]]:
         """Heading, metric, and the level of `columns` of each column."""
@@ -88,8 +88,8 @@ def by_factor(study: Study) -> dict[str, Table]:
     for design in study.drawn.values():
         names = [factor.name for factor in design.factors] or design.spec.chosen or ()
         for name in names:
-            own = "design = '" + design.name.replace("'", "''") + "'"
-            of = f"{own} AND varied = '{name}'" if design.kind == "one-at-a-time" else own
+            own = equals("design", design.name)
+            of = f"{own} AND {equals('varied', name)}" if design.kind == "one-at-a-time" else own
             levels = design.levels.get(name, ())
             key = f"{design.name}-{name}"
             tables[key] = Table(name=key, of=of, rows=name, levels=levels, metrics=metrics)

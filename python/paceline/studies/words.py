@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,10 +60,27 @@ def short(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
-def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = ["| " + " | ".join(cells) + " |" for cells in (heading, *rows)]
-    return "\n".join([lines[0], "|---" * len(heading) + "|", *lines[1:]]) + "\n"
+@dataclass(frozen=True)
+class Cells:
+    """A table of texts; as a text it is Markdown."""
+
+    heading: Sequence[str]
+    lines: Sequence[Sequence[str]]
+
+    def __str__(self) -> str:
+        lines = ["| " + " | ".join(map(plain, cells)) + " |" for cells in (self.heading, *self.lines)]
+        return "\n".join([lines[0], "|---" * len(self.heading) + "|", *lines[1:]]) + "\n"
+
+
+_MARKUP = re.compile(r"[\\`*\[\]|~$>]|(?<!\w)_|_(?!\w)")
+_NO_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+def plain(text: str) -> str:
+    """A text that Markdown shows as it is: on one line, without markup, HTML or the end of a cell."""
+    text = _NO_TEXT.sub(" ", text)
+    text = re.sub(r"&(?=[#\w])", "&amp;", text).replace("<", "&lt;")
+    return _MARKUP.sub(r"\\\g<0>", text)
 
 
 def _six(value: float | None) -> str:
@@ -104,7 +121,7 @@ def verdict_markdown(lines: list[Comparison]) -> str:
         )
         rows.append(cells)
     heading = ("where", "what", "published", "ours", "difference", "verdict")
-    return f"Of {len(lines)} published figures and claims: {said}.\n\n{markdown(heading, rows)}"
+    return f"Of {len(lines)} published figures and claims: {said}.\n\n{Cells(heading, rows)}"
 
 
 def claims_markdown(lines: list[Comparison], kind: str = "claim") -> str:
@@ -116,8 +133,8 @@ def claims_markdown(lines: list[Comparison], kind: str = "claim") -> str:
         unit = f" {line.published.unit}" if line.published.unit else ""
         ours = f" ({line.ours:.3g}{unit})" if line.ours is not None else ""
         statements.setdefault(line.published.statement, {})[line.published.where] = f"{line.verdict}{ours}"
-    rows = ([statement, *(found.get(place, "") for place in places)] for statement, found in statements.items())
-    return markdown(["claim", *places], rows)
+    rows = [[statement, *(found.get(place, "") for place in places)] for statement, found in statements.items()]
+    return str(Cells(["claim", *places], rows))
 
 
 _MARKS = re.compile(
