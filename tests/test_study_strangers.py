@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +12,8 @@ import pytest
 
 import paceline
 from conftest import CALL, Run
-from paceline.errors import StudyError
+from paceline.errors import OutputError, StudyError
+from paceline.outputs import OutputFolder
 from paceline.studies import queries
 from paceline.studies.definition import load
 from paceline.studies.queries import Queries, QueryError
@@ -349,3 +352,191 @@ def test_hostile_names_stay_in_their_cells(strange: Path, cli: Run) -> None:
         assert len({line.replace(r"\|", "").count("|") for line in rows}) == 1
     assert readme.endswith("<!-- end of verdict -->\nThe end.\n")
     assert readme.count("Of 1 published figures") == 1
+
+
+# ---- Names and files of a stranger.
+
+
+@pytest.mark.parametrize("name", ["../../escaped", "/tmp/escaped", "a/b", "a\\u0000b", "..", ".", "", "a b", "x" * 101])
+@pytest.mark.parametrize(
+    ("table", "body"),
+    [
+        ("designs", 'kind = "factorial"'),
+        ("experiments", 'title = "One"'),
+        ("pictures", 'kind = "against"\ndesign = "one"\nmetric = "rate"\nagainst = "rate"'),
+        ("tables", 'of = "one"\nrows = "delay"\nmetrics = { rate = "rate" }'),
+        ("factors", 'path = "seed"\nlevels = [1]'),
+        ("metrics", 'kind = "summary"\npath = "duration_s"'),
+        ("rules", 'help = "x"\nholds = 1\ndirection = 2'),
+        ("recorded", 'file = "runs.csv"'),
+    ],
+)
+def test_a_name_is_one_that_files_can_have(strange: Path, table: str, body: str, name: str) -> None:
+    (strange / "study.toml").write_text(f'{STUDY}\n[{table}."{name}"]\n{body}\n')
+    with pytest.raises(StudyError, match=rf"study\.toml: {table}\..*found a name that no file can have, expected"):
+        paceline.study(strange, out=strange / "out")
+    assert {path.name for path in strange.iterdir()} == {"call.toml", "study.toml", "published.csv"}
+
+
+@pytest.mark.parametrize("name", ["../escaped", "/tmp/escaped", "plots/../../escaped", "a\0b", "linked/file", ""])
+def test_a_folder_of_results_takes_no_file_elsewhere(tmp_path: Path, name: str) -> None:
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    out.mkdir()
+    (out / "linked").symlink_to(elsewhere)
+    with pytest.raises(OutputError, match=r"leads out of its folder|found a link"), OutputFolder(out) as folder:
+        folder.stage(name, "x")
+    assert list(elsewhere.iterdir()) == []
+    assert [path.name for path in out.iterdir()] == ["linked"]
+
+
+@pytest.mark.parametrize("link", [".study", ".study/lock", ".study/rows-000000.journal", "experiments"])
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_link_in_place_of_the_store_is_not_followed(strange: Path, cli: Run, link: str, fresh: bool) -> None:
+    out, elsewhere = strange.parent / "out", strange.parent / "elsewhere"
+    (elsewhere / "one").mkdir(parents=True)
+    for theirs in ("rows-000000.journal", "study.json", "one/mine.txt", "file"):
+        (elsewhere / theirs).write_text("theirs")
+    (strange / "study.toml").write_text(STUDY.replace('kind = "factorial"', 'kind = "factorial"\nkeep = true'))
+    (out / link).parent.mkdir(parents=True)
+    (out / link).symlink_to(elsewhere if link in (".study", "experiments") else elsewhere / "file")
+    done = cli("study", strange, "--out", out, *(["--fresh"] if fresh else []))
+    assert "Traceback" not in done.stderr
+    assert {path.read_text() for path in elsewhere.rglob("*") if path.is_file()} == {"theirs"}
+    assert len(list(elsewhere.rglob("*"))) == 5
+    # What stands in place of rows is deleted, if that is asked for: the link, and nothing behind it.
+    deleted = fresh and link in (".study/rows-000000.journal", "experiments")
+    assert (done.returncode == 0) == deleted, done.stderr
+    assert deleted or "found a link, expected a f" in done.stderr or "no study.json that says whose" in done.stderr
+
+
+def test_what_was_half_written_is_not_written_through(strange: Path, cli: Run) -> None:
+    out, theirs = strange.parent / "out", strange.parent / "theirs"
+    theirs.write_text("theirs")
+    (out / ".study").mkdir(parents=True)
+    for half in (".results.parquet.part", ".study/.study.json.part", ".study/.joined.json.part"):
+        (out / half).symlink_to(theirs)
+    assert cli("study", strange, "--out", out).returncode == 0
+    assert theirs.read_text() == "theirs"
+
+
+@pytest.mark.parametrize(
+    ("key", "line", "was"),
+    [
+        ("scenario", 'scenario = "{}"', 'scenario = "call.toml"'),
+        ("published", 'published = "{}"', 'published = "published.csv"'),
+        ("scenario", 'kind = "factorial"\nscenario = "{}"', 'kind = "factorial"'),
+        ("recorded.other.file", '[recorded.other]\nfile = "{}"\n[macros]', "[macros]"),
+    ],
+)
+@pytest.mark.parametrize("how", ["absolute", "upwards", "link", "link to a folder"])
+def test_a_file_of_a_study_is_its_own(strange: Path, key: str, line: str, was: str, how: str) -> None:
+    private = strange.parent / "private"
+    private.mkdir()
+    (private / "file").write_text("secret = 1\n")
+    (strange / "linked").symlink_to(private)
+    (strange / "own").symlink_to(private / "file")
+    file = {"absolute": str(private / "file"), "upwards": "../private/file", "link": "own"}.get(how, "linked/file")
+    (strange / "study.toml").write_text(STUDY.replace(was, line.format(file)))
+    with pytest.raises(StudyError, match=rf"{key}: found '{file}', which is {private / 'file'}, expected a file in"):
+        load(strange)
+
+
+def test_a_study_shares_files_with_one_beside_it(strange: Path) -> None:
+    other = strange.parent / "other"
+    other.mkdir()
+    (other / "study.toml").write_text(STUDY.replace('"call.toml"', '"../strange/call.toml"'))
+    (other / "published.csv").write_text((strange / "published.csv").read_text())
+    assert "../strange/call.toml" in load(other).scenarios
+
+
+@pytest.mark.parametrize(
+    ("design", "said"),
+    [
+        ('kind = "grid"\ncount = 100000000', "designs.big.count: found 100000000, expected a whole number <= 1000000"),
+        ('kind = "grid"\ncount = 100000', "designs.big: found a grid of 100000 values of 2 factors"),
+        ('kind = "latin-hypercube"\ncount = 100000000', "designs.big.count: found 100000000 points of 2 factors"),
+        ('kind = "sobol"\ncount = 100000001', "designs.big.count: found 100000001, expected a whole number <= "),
+    ],
+)
+def test_a_design_too_large_is_said_before_it_is_made(strange: Path, design: str, said: str) -> None:
+    factors = '[factors.mss]\npath = "flows.video.controller.mss"\nunit = "B"\nrange = [900, 1400]\ninteger = true\n'
+    factors += '[factors.rate]\npath = "links.bottleneck.rate"\nunit = "Mbps"\nrange = [1, 9]\n'
+    text = STUDY.replace('"factorial"', '"factorial"\nfactors = ["delay"]')
+    text = f'{text}\n{factors}\n[designs.big]\n{design}\nfactors = ["mss", "rate"]\n'
+    (strange / "study.toml").write_text(text)
+    begun = time.process_time()
+    with pytest.raises(StudyError) as found:
+        load(strange)
+    assert said in str(found.value)
+    assert time.process_time() - begun < 5
+
+
+def test_the_ends_of_a_grid_are_tried_and_not_each_value(strange: Path) -> None:
+    factors = '[factors.speed]\npath = "links.bottleneck.rate"\nunit = "Mbps"\nrange = [1, 9]\n'
+    text = STUDY.replace('"factorial"', '"factorial"\nfactors = ["delay"]')
+    text = f'{text}\n{factors}\n[designs.big]\nkind = "grid"\ncount = 100000\nfactors = ["speed"]\n'
+    (strange / "study.toml").write_text(text)
+    tried = [said for _, said in load(strange).probes() if "speed = " in said]
+    assert tried == ["designs.big: speed = 1.0Mbps", "designs.big: speed = 9.0Mbps"]
+
+
+# ---- What an earlier run left.
+
+
+def keeping(strange: Path) -> Path:
+    """The study with runs that it keeps."""
+    (strange / "study.toml").write_text(STUDY.replace('kind = "factorial"', 'kind = "factorial"\nkeep = true'))
+    return strange
+
+
+def _flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0x10
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("file", "how", "said"),
+    [
+        ("experiments/one/1/flows.parquet", lambda path: path.write_bytes(b""), "found an empty file"),
+        ("experiments/one/2/links.parquet", _flip, "found other bytes than were written"),
+        ("experiments/one/2/summary.json", Path.unlink, "No such file or directory"),
+        ("experiments/one/1/scenario.toml", lambda path: (path.unlink(), path.mkdir()), "found something else than"),
+        (".study/rows-000000.journal", lambda path: path.write_bytes(b""), "2 finished experiments are not in"),
+        (".study/rows-000000.journal", Path.unlink, "2 finished experiments are not in the journals any more"),
+        ("results.parquet", _flip, "found other bytes than were written"),
+        ("results.parquet", Path.unlink, "No such file or directory"),
+    ],
+)
+def test_what_is_not_as_it_was_written_is_made_again_and_said(
+    strange: Path, cli: Run, file: str, how: Callable[[Path], object], said: str
+) -> None:
+    out = strange.parent / "cwd" / "out"
+    assert "made again" not in cli("study", keeping(strange), "--out", "out").stderr
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file() and ".study" not in path.parts}
+    assert cli("study", strange, "--out", "out").stderr.count("made again") == 0
+    how(out / file)
+    again = cli("study", strange, "--out", "out")
+    if (out / file).is_dir():
+        assert again.returncode == 1, "a folder is not ours to delete"
+        assert f"{out / file}".removeprefix(f"{strange.parent}/cwd/") in again.stderr
+        return
+    assert again.returncode == 0, again.stderr
+    assert said in again.stderr
+    assert "made again" in again.stderr
+    after = {path: path.read_bytes() for path in before}
+    for path in [one for one in before if one.name == "summary.json"]:
+        before[path], after[path] = (re.sub(rb"\"wall_s\".*", b"", one[path]) for one in (before, after))
+    assert after == before
+    assert cli("study", strange, "--out", "out").stderr.count("made again") == 0, "said once"
+
+
+def test_what_a_comparison_kept_is_made_again_and_said(call_file: Path, cli: Run, tmp_path: Path) -> None:
+    command = ("compare", "urcp", "um", "--over", call_file, "--seeds", "1", "--duration", "1s", "--out", "out")
+    assert cli(*command).returncode == 0
+    [kept] = (tmp_path / "cwd" / "out" / "experiments").glob("um@*/1/flows.parquet")
+    _flip(kept)
+    done = cli(*command)
+    assert done.returncode == 0
+    assert "flows.parquet: found other bytes than were written; made again" in done.stderr

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -40,6 +41,81 @@ def replace(temporary: Path, target: Path) -> None:
     sync_folder(target.parent)
 
 
+def within(folder: Path, name: str) -> Path:
+    """The path of a file in a folder, by its name there, which may have folders of its own.
+
+    Raises:
+        OSError: The name leads out of the folder, or a link stands where it has a folder.
+    """
+    parts = Path(name).parts
+    if not parts or Path(name).is_absolute() or ".." in parts or "\0" in name:
+        raise OSError(errno.EINVAL, "found a name that leads out of its folder", str(folder / name))
+    for place in range(1, len(parts)):
+        on_the_way = folder.joinpath(*parts[:place])
+        if on_the_way.is_symlink():
+            raise OSError(errno.ELOOP, f"found a link, expected a folder: {on_the_way}", str(on_the_way))
+    return folder.joinpath(*parts)
+
+
+def opened(path: Path, flags: int) -> int:
+    """A descriptor of a file, made if the flags say so, which is no link, folder or pipe.
+
+    Raises:
+        OSError: It is something else, or cannot be opened.
+    """
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "found a link, expected a file", str(path))
+    # A pipe would be waited for.
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "found something else than a file", str(path))
+    return descriptor
+
+
+def read(path: Path) -> bytes:
+    """The content of a file, which is no link, folder or pipe."""
+    with os.fdopen(opened(path, os.O_RDONLY), "rb") as file:
+        return file.read()
+
+
+def created(path: Path) -> int:
+    """A descriptor of a new file; a link of that name is removed, and what it leads to stays as it is."""
+    path.unlink(missing_ok=True)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+
+
+def own_folder(path: Path) -> None:
+    """Makes a folder if there is none; what stands there may not be a link to another one."""
+    path.mkdir(parents=True, exist_ok=True)
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "found a link, expected a folder", str(path))
+
+
+def remove(path: Path) -> None:
+    """Removes a file, or a folder with all that is in it; of a link the link alone."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file, by a name of whatever length."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """The same of a folder."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 BUFFERED = 1 << 16
 """Bytes of parts that are written together."""
 
@@ -63,7 +139,7 @@ def write_beside(target: Path, content: bytes | Iterable[bytes], mark: str = "")
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}{mark}.part")
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        descriptor = created(temporary)
         try:
             append_parts(descriptor, [content] if isinstance(content, bytes) else content)
             sync(descriptor)

@@ -51,9 +51,13 @@ CORE_SCENARIO_ERROR = _CoreScenarioError
 """What the extension raises for a wrong scenario; the package turns it into `ScenarioError`."""
 
 
+LONGEST_FOUND = 200
+"""Letters of a name that others are compared with: that takes time with the square of them."""
+
+
 def one_of(found: object, known: Collection[str]) -> str:
     """What was expected instead of a name that is not known: all names, and the nearest of them."""
     from difflib import get_close_matches
 
-    near = get_close_matches(str(found), list(known), 1, 0.7)
+    near = get_close_matches(str(found), list(known), 1, 0.7) if len(str(found)) <= LONGEST_FOUND else []
     return f"expected one of {', '.join(known) or 'none'}" + (f"; did you mean {near[0]!r}?" if near else "")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paceline.disk import is_file
 from paceline.errors import DataNotFound
 from paceline.toml import loads
 
@@ -27,7 +28,7 @@ def find(name: str, folders: Sequence[str]) -> Path:
     """A trace or frame file, or its packed form with .gz, in the first of the folders that holds it."""
     candidates = [Path(folder) / spelled for folder in folders for spelled in (name, f"{name}.gz")]
     for candidate in candidates:
-        if candidate.is_file():
+        if is_file(candidate):
             return candidate
     looked = ", ".join(str(candidate) for candidate in candidates)
     raise DataNotFound(f"{name}: no such file; looked for {looked}")

@@ -9,10 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from paceline import _core
+from paceline.disk import is_file
 from paceline.errors import DataNotFound, ScenarioError, UsageError
 from paceline.figures import figures
 from paceline.result import Result
+from paceline.series import read_parquet
 from paceline.toml import loads
 
 if TYPE_CHECKING:
@@ -315,17 +319,16 @@ def _role(folder: Path, result: Result) -> str:
 def _read(folder: Path) -> Result:
     """What an end wrote into a folder."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        missing = next((name for name in FILES if not (folder / name).is_file()), None)
+        missing = next((name for name in FILES if not is_file(folder / name)), None)
         if missing is not None:
             raise DataNotFound(
                 f"{folder}: found no {missing}, expected what `paceline send`, `link` or `receive` wrote with --out"
             )
         summary = (folder / "summary.json").read_text(encoding="utf-8")
         scenario = (folder / "scenario.toml").read_text(encoding="utf-8")
-        flows, links = (pq.read_table(folder / f"{name}.parquet") for name in ("flows", "links"))
+        flows, links = (read_parquet(folder / f"{name}.parquet") for name in ("flows", "links"))
     except DataNotFound:
         raise
     except (OSError, ValueError, pa.ArrowException) as error:
@@ -335,17 +338,49 @@ def _read(folder: Path) -> Result:
     return result
 
 
+class _Form(msgspec.Struct):
+    """What is asked of an end's `summary.json`."""
+
+    name: str
+    flows: dict[str, dict[str, Any]]
+    links: dict[str, dict[str, Any]]
+    wall_s: float
+    events: int
+    sockets: dict[str, Any] | None = None
+
+
 def _check_form(folder: Path, result: Result) -> None:
     """An error if the files are not what an end writes."""
     try:
         summary = result.summary
-        well = {"name", "flows", "links", "wall_s", "events"} <= set(summary)
-        well = well and {*KEYS, "send_rate_mbps", "srtt_ms"} <= set(result.flows_arrow.column_names)
-        well = well and set(summary["flows"]) <= set(loads(result.scenario)["flows"])
-    except (ValueError, TypeError, KeyError):
+        said = msgspec.convert(summary, _Form)
+        well = {*KEYS, "send_rate_mbps", "srtt_ms"} <= set(result.flows_arrow.column_names)
+        well = well and set(said.flows) <= set(loads(result.scenario)["flows"])
+    except (ValueError, TypeError, KeyError, RecursionError):
         well = False
     if not well:
-        raise DataNotFound(f"{folder}: found other files than those that `paceline send`, `link` or `receive` writes")
+        raise _other_files(folder)
+
+
+def _other_files(*folders: Path) -> DataNotFound:
+    named = ", ".join(map(str, folders))
+    return DataNotFound(f"{named}: found other files than those that `paceline send`, `link` or `receive` writes")
+
+
+def merged(folders: Sequence[Path]) -> Merged:
+    """The ends that folders hold as one result.
+
+    Raises:
+        DataNotFound: The files are not what ends write.
+        UsageError: They are not the ends of one call.
+    """
+    import pyarrow as pa
+
+    ends = read_folders(folders)
+    try:
+        return Merged(ends)
+    except (LookupError, TypeError, AttributeError, pa.ArrowException):
+        raise _other_files(*folders) from None
 
 
 def _load(text: str, folder: Path) -> LoadedScenario | None:

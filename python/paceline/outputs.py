@@ -43,6 +43,7 @@ class OutputFolder:
         target = self.path / name
         data = content.encode() if isinstance(content, str) else content
         try:
+            target = disk.within(self.path, name)
             disk.expect_file(target)
             self._staged.append((disk.write_beside(target, data, f".{os.getpid()}"), target))
         except OSError as error:
@@ -87,18 +88,22 @@ def replace_file(target: Path, content: str) -> None:
 
 
 def _check_writable(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise OutputError(f"--out {folder}: found a file, expected a folder")
     existing = folder
-    while not existing.exists():
-        existing = existing.parent
-    if not existing.is_dir():
-        raise OutputError(f"--out {folder}: {existing} is not a folder")
     try:
+        if folder.exists() and not folder.is_dir():
+            raise OutputError(f"--out {folder}: found a file, expected a folder")
+        while not existing.exists():
+            existing = existing.parent
+        if not existing.is_dir():
+            raise OutputError(f"--out {folder}: {existing} is not a folder")
         with tempfile.TemporaryFile(dir=existing):
             pass
+    except OutputError:
+        raise
     except OSError as error:
         raise OutputError(f"--out {folder}: cannot be written: {existing}: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"out: found {str(folder)!r}, expected the path of a folder: {error}") from None
 
 
 def _not_writable(target: Path, error: OSError, outcome: str) -> OutputError:

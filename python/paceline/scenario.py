@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from paceline import _core
+from paceline import _core, disk
 from paceline.errors import CORE_SCENARIO_ERROR, DataNotFound, ScenarioError, UsageError
 
 ScenarioLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
@@ -82,6 +82,8 @@ def _text_and_file(scenario: ScenarioLike) -> tuple[str, str | None]:
         raise ScenarioError(f"{path}: found a folder, expected a scenario file (TOML)") from None
     except OSError as error:
         raise DataNotFound(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"scenario: found {str(path)!r}, expected the path of a file: {error}") from None
 
 
 def decoded(content: bytes, name: str) -> str:
@@ -95,7 +97,7 @@ def decoded(content: bytes, name: str) -> str:
 
 
 def _is_toml(scenario: str) -> bool:
-    return "\n" in scenario or ("=" in scenario and not Path(scenario).exists())
+    return "\n" in scenario or ("=" in scenario and not disk.is_file(Path(scenario)))
 
 
 def _toml_text(scenario: Mapping[str, Any]) -> str:
@@ -160,7 +162,7 @@ def data_folders(data: str | os.PathLike[str] | None = None) -> list[str]:
         if not isinstance(data, (str, os.PathLike)):
             raise UsageError(f"data: found {data!r}, expected the path of a folder")
         folder = Path(data)
-        if not folder.is_dir():
+        if not disk.is_folder(folder):
             raise DataNotFound(f"--data {folder}: no such folder")
         return [str(folder)]
     named = os.environ.get("PACELINE_DATA", "")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from paceline import disk
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +58,26 @@ def stream_bytes(table: pa.Table) -> bytes:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return bytes(sink.getvalue().to_pybytes())
+
+
+MOST_ROWS = 10_000_000
+"""Rows of a table that is read: a run keeps no more, and a small file can say that it has many."""
+
+
+def read_parquet(path: Path) -> pa.Table:
+    """A table of a file that may come from elsewhere.
+
+    Raises:
+        OSError: It cannot be read, or has too many rows.
+        pyarrow.ArrowException: It is damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(pa.BufferReader(disk.read(path)), page_checksum_verification=True) as file:
+        if file.metadata.num_rows > MOST_ROWS:
+            raise OSError(f"{path}: found {file.metadata.num_rows} rows, expected {MOST_ROWS} at most")
+        return file.read()
 
 
 def parquet_bytes(table: pa.Table) -> bytes:

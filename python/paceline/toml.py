@@ -15,4 +15,7 @@ TOMLDecodeError = _toml.TOMLDecodeError
 
 def loads(text: str) -> dict[str, Any]:
     """A TOML text as a dictionary."""
-    return _toml.loads(text)
+    try:
+        return _toml.loads(text)
+    except RecursionError:
+        raise TOMLDecodeError("found tables in tables that are too deep to read") from None

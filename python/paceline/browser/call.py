@@ -6,7 +6,7 @@ import json
 import os
 import queue
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
@@ -47,7 +47,7 @@ PICTURE = {"width": 640, "height": 360, "fps": 30}
 class BrowserCall:
     """The outcome of a call with a browser."""
 
-    def __init__(self, endpoint: Result, link: Result, rows: list[Row], zero: float | None, role: str) -> None:
+    def __init__(self, endpoint: Result, link: Result, rows: Sequence[Row], zero: float | None, role: str) -> None:
         self.endpoint = endpoint
         """What our sender or receiver says."""
         self.link = link

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,17 +76,58 @@ COLUMNS = (
 )
 
 
+SOURCES = tuple(
+    dict.fromkeys(name for column in COLUMNS for name in (column.source, column.over) if name not in (None, "time"))
+)
+"""What is kept of a look: the statistics that the columns are made of."""
+
+
+class Looks(Sequence[Row]):
+    """The looks at the browser, with no more of each than the columns are made of."""
+
+    def __init__(self) -> None:
+        self._numbers = array("d")
+        """The looks one after the other: the time, and each of `SOURCES`; NaN for what was not said."""
+
+    def add(self, time: float, figures: Mapping[str, object]) -> None:
+        """Keeps a look."""
+        found = (figures.get(name) for name in SOURCES)
+        said = (float(value) if isinstance(value, (int, float)) else math.nan for value in found)
+        self._numbers.extend([time, *said])
+
+    def __len__(self) -> int:
+        return len(self._numbers) // (1 + len(SOURCES))
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        if not -len(self) <= place < len(self):
+            raise IndexError(place)
+        size = 1 + len(SOURCES)
+        begun = place % len(self) * size
+        time, *figures = self._numbers[begun : begun + size]
+        return time, {name: value for name, value in zip(SOURCES, figures, strict=True) if value == value}
+
+
 def table(rows: Sequence[Row], zero: float) -> pa.Table:
     """The figures over the run's time, whose zero is `zero` seconds since 1970; what no browser says is missing."""
+    import numpy as np
     import pyarrow as pa
 
-    rows = sorted((row for row in rows if row[0] >= zero), key=lambda row: row[0])
+    order = sorted((place for place, row in enumerate(rows) if row[0] >= zero), key=lambda place: rows[place][0])
+    times, values = array("d"), [array("d") for _ in COLUMNS]
+    for before, row in pairwise(rows[place] for place in order):
+        times.append(row[0] - zero)
+        for column, own in zip(COLUMNS, values, strict=True):
+            value = column.value(before, row)
+            own.append(math.nan if value is None or not math.isfinite(value) else value)
     fields = [pa.field("time_s", pa.float64(), metadata={"unit": "s", "definition": "Time since the run's zero"})]
-    arrays = [pa.array([row[0] - zero for row in rows[1:]], pa.float64())]
     for column in COLUMNS:
-        values = [column.value(*both) for both in pairwise(rows)]
-        finite = [value if value is not None and math.isfinite(value) else None for value in values]
         about = {"unit": column.unit, "definition": f"{column.definition}: {column.source}"}
         fields.append(pa.field(column.name, pa.float64(), metadata=about))
-        arrays.append(pa.array(finite, pa.float64()))
+    arrays = [pa.array(np.array(own), pa.float64(), from_pandas=True) for own in (times, *values)]
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
 import queue
 import secrets
+import sys
 import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import Any
 
+import msgspec
+
+from paceline.browser.seen import Looks
+
 LARGEST = 1 << 20
 """Bytes that a page may send at a time."""
 MOST_ROWS = 200_000
-"""Looks at the browser that are kept: eleven hours of five a second."""
+"""Looks at the browser that are kept: eleven hours of five a second, 34 MB."""
+MOST_PAGES = 16
+"""Connections at a time; a page has one or two."""
 ANSWER_S = 30.0
 """How long a page waits for an answer."""
 READ_S = 1.0
@@ -33,13 +39,12 @@ class PageServer:
         """The offer, as SDP."""
         self._answers: queue.Queue[tuple[int, str]] = queue.Queue(maxsize=1)
         self._answered = False
-        self.rows: list[tuple[float, dict[str, float]]] = []
-        """When the browser was looked at, in seconds since 1970, and what it said then."""
+        self.rows = Looks()
+        """What the page saw of the browser."""
         self.failure: str | None = None
         """What the page says went wrong."""
         self._told = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
     @property
@@ -81,15 +86,46 @@ class PageServer:
     def looked(self, text: str) -> tuple[int, str]:
         """Keeps what the page saw."""
         try:
-            said = json.loads(text)
-            time, figures = float(said["time"]), said["figures"]
-            numbers = {str(name): float(value) for name, value in figures.items() if isinstance(value, (int, float))}
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+            look = msgspec.json.decode(text, type=_Look)
+        except (msgspec.MsgspecError, RecursionError):
             return 400, "found something else than figures"
-        if not math.isfinite(time) or len(self.rows) >= MOST_ROWS or len(numbers) > 1000:
-            return 400, "found a time or an amount that no call has"
-        self.rows.append((time, numbers))
+        if len(self.rows) >= MOST_ROWS or len(look.figures) > 1000:
+            return 400, "found an amount that no call has"
+        self.rows.add(look.time, look.figures)
         return 200, ""
+
+
+class _Look(msgspec.Struct):
+    """What a page says that it saw."""
+
+    time: float
+    figures: dict[str, float | str | bool | None]
+
+
+class _Server(ThreadingHTTPServer):
+    """A server that says nothing of pages that hang up, and hears only so many at a time."""
+
+    daemon_threads = True
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._free = threading.BoundedSemaphore(MOST_PAGES)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 def _handler(server: PageServer) -> type[BaseHTTPRequestHandler]:

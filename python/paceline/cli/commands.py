@@ -406,11 +406,11 @@ def merge(
 ) -> None:
     """Merge what `send`, `link` and `receive` wrote, maybe on several machines, into one result."""
     with plainly():
-        from paceline.merging import Merged, read_folders
+        from paceline.merging import merged
         from paceline.outputs import OutputFolder
 
         folder = None if options.out is None else OutputFolder(options.out)
-        result = Merged(read_folders([Path(name) for name in folders]))
+        result = merged([Path(name) for name in folders])
         if options.plot and folder is None:
             raise UsageError("plots: found no output folder to write them to, expected one (--out DIR)")
         if folder is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paceline.cli.options import CompareOptions
 from paceline.cli.progress import progress
-from paceline.cli.speak import printing, say
+from paceline.cli.speak import printing, say, say_remade
 from paceline.cli.tables import table_of
 from paceline.comparison import report
 from paceline.comparison.grammar import seeds_of
@@ -42,6 +42,7 @@ def run(options: CompareOptions) -> bool:
             told=told,
             **options.work("compare"),
         )
+    say_remade(result.remade)
     with printing():
         if options.json:
             print(json.dumps(_document(result), indent=2))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import typer
 
 from paceline.errors import OutputError, PacelineError
 from paceline.simulation import Progress
+
+FAULTS_SAID = 5
+"""More than these are counted."""
 
 
 @contextmanager
@@ -21,6 +24,12 @@ def plainly(interrupted: str = "nothing was written") -> Iterator[None]:
     except PacelineError as error:
         say(f"paceline: {error}")
         raise typer.Exit(error.exit_status) from None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        say(f"paceline: {where}{error.strerror or error}")
+        raise typer.Exit(1) from None
     except KeyboardInterrupt:
         say(f"paceline: interrupted: {interrupted}")
         raise typer.Exit(1) from None
@@ -29,6 +38,14 @@ def plainly(interrupted: str = "nothing was written") -> Iterator[None]:
 def say(text: str) -> None:
     """A line for people, kept out of standard output."""
     typer.echo(text, err=True)
+
+
+def say_remade(faults: Sequence[str]) -> None:
+    """What was not as an earlier run had written it, and was made again."""
+    for fault in faults[:FAULTS_SAID]:
+        say(f"paceline: {fault}; made again")
+    if len(faults) > FAULTS_SAID:
+        say(f"paceline: {len(faults) - FAULTS_SAID:,} more of the kind were made again")
 
 
 @contextmanager

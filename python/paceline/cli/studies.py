@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from paceline import disk
 from paceline.cli.options import StudyOptions
 from paceline.cli.progress import duration, progress
-from paceline.cli.speak import printing, say
+from paceline.cli.speak import printing, say, say_remade
 from paceline.errors import UsageError
 from paceline.studies import words
 from paceline.studies.definition import load
@@ -29,6 +29,7 @@ def run(options: StudyOptions, *, chart: bool, write_verdict: bool) -> bool:
     """Runs a study and says what came out; whether every experiment went well."""
     with progress() as told:
         result = run_study(options.name, **options.arguments(), told=told)
+    say_remade(result.remade)
     if result.missing:
         say(f"WARNING: {result.missing}.")
         say("WARNING: generated traces took its place: this is not a comparison with the paper's data.")

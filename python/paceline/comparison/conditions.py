@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from paceline import _core
+from paceline import _core, disk
 from paceline.comparison import grammar, traces
 from paceline.comparison.contenders import OF_TRANSPORTS, Contender
 from paceline.errors import DataNotFound, ScenarioError, UsageError
@@ -130,12 +130,12 @@ def _condition(given: ConditionLike, flows: Sequence[str], duration: str | None,
         raise UsageError(f"over: found {given!r}, expected a scenario, a trace file or the name of a network")
     words = str(given)
     path = Path(words)
-    phrase = grammar.Phrase(None, words, {}) if path.is_file() else grammar.read("over", words)
+    phrase = grammar.Phrase(None, words, {}) if disk.is_file(path) else grammar.read("over", words)
     path = Path(phrase.head)
     if path.suffix == ".toml":
         return _scenario(phrase.label, read(path), phrase.values, flows, duration, data)
     networks = [one["kind"] for one in registry().get("networks", ())]
-    if phrase.head in networks and not path.is_file():
+    if phrase.head in networks and not disk.is_file(path):
         table = _call(phrase.head, {"network": phrase.head}, phrase.values, duration)
         kind, name = "network", phrase.head
         limits: dict[str, Any] = {}
@@ -199,7 +199,7 @@ def _absolute(table: dict[str, Any], folder: Path) -> None:
     """Files that stand beside a scenario get absolute names: it is run from elsewhere."""
     for holder, key in _named_files(table):
         for name in (holder[key], f"{holder[key]}.gz"):
-            if (folder / name).is_file():
+            if disk.is_file(folder / name):
                 holder[key] = str((folder / holder[key]).resolve())
                 break
 
@@ -284,7 +284,7 @@ def _recording(
         if key not in known:
             raise UsageError(f"over {phrase.head}: found key {key!r}, expected one of {', '.join(known)}")
     # Data folders need not be the same on every machine: a name that they resolve stays as it is.
-    own = Path(phrase.head).is_file() or Path(f"{phrase.head}.gz").is_file()
+    own = any(disk.is_file(Path(name)) for name in (phrase.head, f"{phrase.head}.gz"))
     name = str(Path(phrase.head).resolve()) if own else phrase.head
     rate = {"trace": name, "format": traces.format_of(file), "repeat": True, **beside}
     peak = peak_mbps(rate, data)

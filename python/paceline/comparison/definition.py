@@ -22,6 +22,10 @@ SCENARIOS = "scenarios"
 """The folder in the results with the scenario of each pair."""
 
 
+LONGEST = 100
+"""Letters of a case's name, which is the name of its files."""
+
+
 @dataclass(frozen=True)
 class Case:
     """A controller under a condition."""
@@ -33,7 +37,7 @@ class Case:
     def name(self) -> str:
         """Its name, which files can have."""
         name = f"{self.contender.label}@{self.condition.name}"
-        safe = re.sub(r"[^\w.,=:@+-]", "_", name)
+        safe = re.sub(r"[^\w.,=:@+-]", "_", name)[:LONGEST]
         return safe if safe == name else f"{safe}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
 
     @property
@@ -107,8 +111,8 @@ def _design(case: Case, seeds: tuple[int, ...]) -> Design:
 def write_scenarios(study: Study) -> None:
     """Writes the scenario of each case: the command of a row runs it alone."""
     for file, text in study.scenarios.items():
-        path = study.folder / file
         content = text.encode()
-        with writing(path):
+        with writing(study.folder / file):
+            path = disk.within(study.folder.parent, f"{SCENARIOS}/{file}")
             if not path.is_file() or path.read_bytes() != content:
                 disk.write(path, content)

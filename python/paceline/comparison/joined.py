@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
+
+from paceline import disk
 from paceline.comparison import statistics
 from paceline.comparison.conditions import Condition
 from paceline.comparison.contenders import Contender
@@ -26,6 +29,29 @@ _FIGURES = (
     *(one.column for one in FIGURES.values()),
     *(quantile_column(delay, part) for delay in DELAYS for part in PARTS),
 )
+
+
+class _Labelled(msgspec.Struct):
+    label: str
+
+
+class _Named(msgspec.Struct):
+    name: str
+
+
+class _Measured(msgspec.Struct):
+    flows: list[str]
+    links: list[str]
+
+
+class _Said(msgspec.Struct):
+    """The form of `comparison.json`."""
+
+    version: str
+    controllers: list[_Labelled]
+    conditions: Annotated[list[_Named], msgspec.Meta(min_length=1)]
+    cases: dict[str, tuple[str, str]]
+    flows: dict[str, _Measured]
 
 
 @dataclass(frozen=True)
@@ -49,19 +75,16 @@ class Part:
 
     def runs(self) -> pd.DataFrame:
         """A row for each run, with its figures."""
-        path = self.out / "results.parquet"
-        rows = read_table(path)
         named = {"factor.condition": "condition", "factor.controller": "controller", "seed": "seed", "error": "error"}
         wanted = {**named, **{f"metric.{name}": name for name in _FIGURES}}
-        if lacking := [name for name in wanted if name not in rows]:
-            raise StudyError(f"{path}: found no column {lacking[0]}, expected the results of a comparison")
+        rows = read_table(self.out / "results.parquet", wanted)
         return rows[list(wanted)].rename(columns=wanted).astype({"error": object})
 
     def series(self) -> dict[tuple[str, str], Path]:
         """By condition and controller, the folder of time series, where there is one."""
         found = {}
         for name, (condition, controller) in self.said["cases"].items():
-            path = self.out / "experiments" / name / "1"
+            path = disk.within(self.out, f"experiments/{name}/1/flows.parquet").parent
             if (path / "flows.parquet").is_file() and (path / "links.parquet").is_file():
                 found[condition, controller] = path
         return found
@@ -75,30 +98,24 @@ def read(out: Path) -> Part:
         StudyError: They are damaged, or of another version.
     """
     path = out / FILE
-    if not path.is_file() or not (out / "results.parquet").is_file():
+    if not disk.is_file(path) or not disk.is_file(out / "results.parquet"):
         raise DataNotFound(f"--join {out}: found no finished comparison there ({FILE} and results.parquet)")
-    part = Part(out, path.read_text(encoding="utf-8", errors="replace"))
     try:
-        version = part.said["version"]
-        known = part.labels and part.said["conditions"] and part.said["cases"] and _is_whole(part.said)
-    except (ValueError, KeyError, TypeError):
-        known = version = None
+        part = Part(out, disk.read(path).decode())
+        said = msgspec.json.decode(part.document, type=_Said)
+        for case in said.cases:
+            disk.within(out, f"experiments/{case}/1")
+        known = said.controllers and said.cases and {one.name for one in said.conditions} <= said.flows.keys()
+    except (OSError, UnicodeDecodeError, msgspec.MsgspecError, RecursionError):
+        known = False
     if not known:
         raise StudyError(f"--join {path}: found a damaged file, expected one that paceline compare wrote")
-    if sources(str(version)) != sources(__version__):
+    if sources(said.version) != sources(__version__):
         raise StudyError(
-            f"--join {out}: found results of another build ({version}), which may give other figures than this one "
-            f"({__version__}); run that comparison again"
+            f"--join {out}: found results of another build ({said.version}), which may give other figures than this "
+            f"one ({__version__}); run that comparison again"
         )
     return part
-
-
-def _is_whole(said: dict[str, Any]) -> bool:
-    """Whether all is there that is asked of what was compared."""
-    names = [one["name"] for one in said["conditions"]]
-    return all({"flows", "links"} <= set(said["flows"][name]) for name in names) and all(
-        len(case) == 2 for case in said["cases"].values()
-    )
 
 
 def expect_two(labels: Sequence[str]) -> None:

@@ -54,7 +54,7 @@ def all_series(result: ComparisonResult) -> Iterator[tuple[str, Figure]]:
         for number, condition in enumerate(result.conditions[:LARGEST], 1):
             controllers = [one for one in result.controllers if (condition, one) in result.series]
             if controllers:
-                name = re.sub(r"[^\w.-]", "_", condition)
+                name = re.sub(r"[^\w.-]", "_", shortened(condition))
                 yield f"series-{number:02d}-{name}", _side_by_side(result, condition, controllers)
 
 

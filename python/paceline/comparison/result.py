@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paceline.comparison.ranking import Ranking
 from paceline.errors import StudyError
+from paceline.series import read_parquet
 from paceline.studies.progress import State
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """A table that an earlier run wrote.
+TEXTS = ("experiment", "factor.condition", "factor.controller", "error", "flow", "stream", "link")
+"""Columns of texts; those that are asked for besides are numbers."""
+
+
+def read_table(path: Path, needed: Collection[str]) -> pd.DataFrame:
+    """A table that an earlier run wrote, here or elsewhere, with these columns at least.
 
     Raises:
-        StudyError: It is damaged.
+        StudyError: It is damaged, or another table.
     """
-    import pandas as pd
     import pyarrow as pa
 
     try:
-        return pd.read_parquet(path)
+        table = read_parquet(path)
+        for name in needed:
+            if name not in table.column_names:
+                raise StudyError(f"{path}: found no column {name}, expected the results of a comparison")
+            place, kind = table.column_names.index(name), pa.string() if name in TEXTS else pa.float64()
+            whole = pa.types.is_integer(table.schema.field(name).type) and kind != pa.string()
+            if not whole:
+                table = table.set_column(place, name, table.column(name).cast(kind))
+        return table.to_pandas()  # type: ignore[no-any-return]
     except (OSError, pa.ArrowException):
         raise StudyError(
             f"{path}: found a damaged file, expected one that paceline compare wrote; run that comparison again with "
@@ -71,6 +83,8 @@ class ComparisonResult:
 
     measured: Mapping[str, tuple[list[str], list[str]]] = field(default_factory=dict)
     """By condition, the flows that are compared, and the links of their paths."""
+    remade: tuple[str, ...] = ()
+    """What an earlier run had finished and was not as that wrote it: it was made again."""
 
     @property
     def baseline(self) -> str:
@@ -89,11 +103,10 @@ class ComparisonResult:
 
     def flows(self, condition: str, controller: str) -> pd.DataFrame:
         """The time series of the flows of the first seed."""
-        return self._series(condition, controller, "flows.parquet")
+        needed = ("throughput_mbps", "one_way_delay_ms", "queue_delay_ms", "frame_delay_ms")
+        return read_table(self.series[condition, controller] / "flows.parquet", ("time_s", "flow", *needed))
 
     def links(self, condition: str, controller: str) -> pd.DataFrame:
         """The time series of the links of the first seed."""
-        return self._series(condition, controller, "links.parquet")
-
-    def _series(self, condition: str, controller: str, file: str) -> pd.DataFrame:
-        return read_table(self.series[condition, controller] / file)
+        path = self.series[condition, controller] / "links.parquet"
+        return read_table(path, ("time_s", "link", "capacity_mbps"))

@@ -19,7 +19,7 @@ from paceline.comparison.result import ComparisonResult, Failure
 from paceline.errors import PacelineError, UsageError
 from paceline.outputs import OutputFolder
 from paceline.scenario import data_folders
-from paceline.studies.engine import run_rows
+from paceline.studies.engine import Ran, run_rows
 from paceline.studies.experiment import Context, Parameter
 from paceline.studies.progress import State, Told
 from paceline.studies.store import Store
@@ -56,7 +56,7 @@ def compare(
     joined.expect_two([*(one.label for one in of_controllers), *(label for one in parts for label in one.labels)])
     folder = OutputFolder(out)
     joined.expect_other_folder(folder.path, parts)
-    state = State("compare", 0, 0, 0, 0)
+    ran = Ran(State("compare", 0, 0, 0, 0), None, ())
     if of_controllers:
         chosen = _listed("flows", flows)
         of_conditions = conditions(_listed("over", over), flows=chosen, duration=duration, data=folders)
@@ -65,7 +65,7 @@ def compare(
         study = definition.study(cases, _seeds(seeds), folder.path)
         context = _context(Context(study, tuple(folders), True))
         with Store(folder.path, fresh=fresh) as store:
-            state, _ = run_rows(context, store, study.identity, workers=workers, dask=dask, told=told)
+            ran = run_rows(context, store, study.identity, workers=workers, dask=dask, told=told)
             definition.write_scenarios(study)
             with folder:
                 part = _part(cases, of_controllers, of_conditions, folder.path)
@@ -75,7 +75,7 @@ def compare(
         raise UsageError("over: found conditions and no controller, expected controllers to run under them")
     else:
         joined.expect_alike(parts, [], [])
-    result = _result(folder.path, state, parts, wanted)
+    result = _result(folder.path, ran, parts, wanted)
     with folder:
         _report(result, folder)
     return result
@@ -126,14 +126,14 @@ def _part(
     return Part(out, json.dumps(document, indent=1, default=str) + "\n")
 
 
-def _result(out: Path, state: State, parts: Sequence[Part], weights: Mapping[str, float]) -> ComparisonResult:
+def _result(out: Path, here: Ran, parts: Sequence[Part], weights: Mapping[str, float]) -> ComparisonResult:
     runs = joined.runs(parts)
     labels = list(dict.fromkeys(label for part in parts for label in part.labels))
     medians = statistics.medians(runs)
     quantiles = statistics.quantiles(runs)
     kept = {key: path for part in reversed(parts) for key, path in part.series().items()}
     flows = {name: (one["flows"], one["links"]) for part in parts for name, one in part.said["flows"].items()}
-    ran = state.finished - state.taken_over
+    state, ran = here.state, here.state.finished - here.state.taken_over
     return ComparisonResult(
         out=out,
         state=State(state.what, len(runs), len(runs), int(runs["error"].notna().sum()), len(runs) - ran),
@@ -147,6 +147,7 @@ def _result(out: Path, state: State, parts: Sequence[Part], weights: Mapping[str
         failures=_failures(runs),
         series=kept,
         measured=flows,
+        remade=here.remade,
     )
 
 

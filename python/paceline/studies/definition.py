@@ -12,11 +12,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from paceline import disk
 from paceline.errors import DataNotFound, ScenarioError, StudyError
 from paceline.plots import PLOTS
 from paceline.scenario import as_pairs, decoded
 from paceline.studies import designs
-from paceline.studies.designs import Design, DesignSpec, Experiments, Seed
+from paceline.studies.designs import Design, DesignSpec, Experiments, Grid, Seed
 from paceline.studies.experiment import Experiment
 from paceline.studies.factors import Factor, Point
 from paceline.studies.judge import Published, Rule, read_published
@@ -31,6 +32,7 @@ from paceline.studies.spec import (
     Settings,
     expect_known,
     line_of,
+    member,
     read,
     read_all,
 )
@@ -40,6 +42,8 @@ from paceline.toml import TOMLDecodeError, loads
 
 PictureSpec = Levels | Numbers | Against | Curves | Across | Runs
 
+MOST_CONDITIONS = 10_000
+"""Experiments of a design that stand for conditions of a search: each set runs under each of them."""
 _OF_ROWS = ("name", "scenario", "data", "seeds", "factors", "designs", "experiments", "metrics", "without_data")
 """Keys on which the rows depend; the others say how rows are judged and shown, or what is searched."""
 
@@ -151,7 +155,8 @@ class Study:
             base = self.experiment(first)
             yield base, f"experiments.{design.name}" if design.kind == "named" else f"designs.{design.name}"
             for factor in design.factors:
-                for value in design.levels.get(factor.name) or (factor.at(0.0), factor.at(1.0)):
+                levels = () if isinstance(design.spec, Grid) else design.levels.get(factor.name, ())
+                for value in levels or (factor.at(0.0), factor.at(1.0)):
                     what = f"designs.{design.name}: {factor.name} = {value}{factor.unit}"
                     yield replace(base, point={factor.name: value}), what
 
@@ -210,7 +215,7 @@ def load(name: str | os.PathLike[str]) -> Study:
 def find(name: str | os.PathLike[str]) -> Path:
     """The folder of a study: a path, or a name under one of the folders that hold studies."""
     for candidate in (Path(name), *(folder / name for folder in study_folders())):
-        if (candidate / "study.toml").is_file():
+        if disk.is_file(candidate / "study.toml"):
             return candidate
     known = ", ".join(path.parent.name for path in _definitions()) or "none here"
     raise DataNotFound(f"study {os.fspath(name)!r}: no such study; there are: {known}")
@@ -302,6 +307,9 @@ def _conditions(study: Study, said: TuningSpec) -> dict[str, dict[str, Settings]
     for first, design in zip(study.firsts(), study.designs.values(), strict=True) if study.designs else ():
         if design.name not in wanted or design.name not in study.drawn:
             continue
+        if len(design) * len(design.seeds) > MOST_CONDITIONS:
+            found_ = f"found {len(design) * len(design.seeds)} experiments among the conditions of searches"
+            raise DefinitionError(f"designs.{design.name}", f"{found_}, expected {MOST_CONDITIONS} at most")
         found[design.name] = {}
         for index in range(first, first + len(design) * len(design.seeds)):
             one = study.experiment(index)
@@ -337,17 +345,16 @@ def _designs(said: _Definition, factors: Mapping[str, Factor]) -> dict[str, Desi
 def _published(folder: Path, file: str | None, rules: Mapping[str, Rule]) -> list[Published]:
     if file is None:
         return []
+    path = member("published", folder, file)
     try:
-        return read_published(folder / file, rules)
+        return read_published(path, rules)
     except DefinitionError as error:
-        raise StudyError(f"{folder / file}: {error}") from None
+        raise StudyError(f"{path}: {error}") from None
 
 
 def _scenarios(folder: Path, files: list[str]) -> Iterator[tuple[str, str]]:
     for file in dict.fromkeys(files):
-        path = folder / file
-        if not path.is_file():
-            raise DefinitionError("scenario", f"found {file!r}, which is no file in {folder}")
+        path = member("scenario", folder, file)
         text = decoded(path.read_bytes(), str(path))
         try:
             loads(text)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 LARGEST = 100_000_000
 """More points than this in one design are refused as a mistake."""
+LARGEST_DRAWN = 50_000_000
+"""Values of a Latin hypercube, points times factors: all of them are in memory."""
+LARGEST_LEVELS = 1_000_000
+"""Values that a grid takes of a factor."""
 BLOCK = 4096
 """Points of a Sobol sequence that are drawn at a time; a power of two."""
 
@@ -125,7 +129,7 @@ class Grid(_OverRanges, frozen=True, kw_only=True, tag="grid"):
     """Every combination of evenly spread values."""
 
     help: ClassVar[str] = "every combination of `count` values per range"
-    count: Annotated[int, Meta(ge=2, le=LARGEST)]
+    count: Annotated[int, Meta(ge=2, le=LARGEST_LEVELS)]
 
     def levels_of(self, factor: Factor) -> tuple[Value, ...]:
         return tuple(factor.at(place / (self.count - 1)) for place in range(self.count))
@@ -313,6 +317,7 @@ def drawn(spec: Kind, factors: Mapping[str, Factor], seeds: tuple[int, ...], sce
             for name, value in point.items():
                 factors[name].check(f"{where}.points.{number}", value)
     chosen = () if isinstance(spec, Listed) else tuple(factors[name] for name in names)
+    _expect_fitting(where, spec, len(chosen))
     levels = {factor.name: spec.levels_of(factor) for factor in chosen} if hasattr(spec, "levels_of") else {}
     own = spec.seeds if spec.seeds is not None else seeds
     expect_seeds(where, own)
@@ -324,6 +329,16 @@ def drawn(spec: Kind, factors: Mapping[str, Factor], seeds: tuple[int, ...], sce
     if not 1 <= len(design) <= LARGEST:
         raise DefinitionError(where, f"found a design of {len(design)} points, expected from 1 to {LARGEST}")
     return design
+
+
+def _expect_fitting(where: str, spec: Kind, factors: int) -> None:
+    """Refuses a design whose values take too much memory, before they are drawn."""
+    if isinstance(spec, Grid) and spec.count**factors > LARGEST:
+        said = f"found a grid of {spec.count} values of {factors} factors, expected {LARGEST} points at most"
+        raise DefinitionError(where, said)
+    if isinstance(spec, LatinHypercube) and spec.count * factors > LARGEST_DRAWN:
+        said = f"found {spec.count} points of {factors} factors, expected {LARGEST_DRAWN} values of both at most"
+        raise DefinitionError(f"{where}.count", f'{said}; kind = "sobol" draws its points a part at a time')
 
 
 def expect_seeds(where: str, seeds: tuple[int, ...]) -> None:

@@ -29,7 +29,7 @@ from paceline.studies.progress import State, Told
 from paceline.studies.rows import Rows
 from paceline.studies.runner import Runner, cores
 from paceline.studies.spec import DefinitionError, about, line_of
-from paceline.studies.store import FOLDER, Store, Table
+from paceline.studies.store import FOLDER, Store, Table, sha256
 from paceline.studies.tables import by_factor
 from paceline.studies.tune import TuningResult, tune
 from paceline.studies.words import Cells
@@ -56,13 +56,15 @@ class StudyResult:
     """The points that come nearest to published figures, in a study that looks for them."""
     error: str | None = None
     """The first experiment that failed, and why."""
+    remade: tuple[str, ...] = ()
+    """What an earlier run had finished and was not as that wrote it: it was made again."""
     searches: TuningResult | None = None
     """What its searches found, if it has any."""
 
     @property
     def results_file(self) -> Path:
         """One row per experiment: every factor, every metric, the parameters that differ, the seed, the error."""
-        return self.out / "results.parquet"
+        return self.out / results.FILE
 
     @cached_property
     def results(self) -> pd.DataFrame:
@@ -152,8 +154,9 @@ def run_study(
     first = {} if known else _first_rows(context)
     with Store(folder.path, fresh=fresh) as store, folder:
         identity = {**study.identity, "traces": _digest(context)}
-        state, error = run_rows(context, store, identity, first=first, workers=workers, dask=dask, told=told)
-        result = _compared(StudyResult(study, folder.path, state, missing, error=error), folder)
+        ran = run_rows(context, store, identity, first=first, workers=workers, dask=dask, told=told)
+        result = StudyResult(study, folder.path, ran.state, missing, error=ran.error, remade=ran.remade)
+        result = _compared(result, folder)
     if study.tuning is not None:
         own = folder.path / "searches"
         tuned = tune(name, out=own, workers=workers, dask=dask, fresh=fresh, data=data, told=told)
@@ -214,6 +217,17 @@ def _first_rows(context: Context) -> dict[int, tuple[Row, Files]]:
     return found
 
 
+@dataclass(frozen=True)
+class Ran:
+    """The rows of a study, all of them."""
+
+    state: State
+    error: str | None
+    """The first experiment that failed, and why."""
+    remade: tuple[str, ...]
+    """What an earlier run had finished and was not as that wrote it: it was made again."""
+
+
 def run_rows(
     context: Context,
     store: Store,
@@ -223,16 +237,29 @@ def run_rows(
     workers: int | None = None,
     dask: str | None = None,
     told: Told | None = None,
-) -> tuple[State, str | None]:
+) -> Ran:
     """Runs what is not finished of a study's experiments and joins all rows in results.parquet.
 
-    `first` are rows that are there already. Gives how far the study is, and the first experiment that failed and why.
+    `first` are rows that are there already.
     """
-    schema = results.Schema(context)
-    with closing(store.table("rows", identity, len(context.study), schema.learn)) as table:
+    study, schema = context.study, results.Schema(context)
+    faults: list[str] = []
+
+    def is_whole(row: Row) -> bool:
+        fault = store.fault(study.experiment(row.index).name, row.files) if row.files else None
+        faults.extend([fault] if fault else [])
+        return fault is None
+
+    with closing(store.table("rows", identity, len(study), schema.learn, is_whole)) as table:
+        before, fault = results.joined_before(store.out)
+        lost = before.rows - table.taken_over - len(faults) if before is not None else 0
+        if lost > 0:
+            faults.append(f"{FOLDER}: {lost:,} finished experiments are not in the journals any more")
+        if fault is not None:
+            faults.append(fault)
         _run(context, store, table, first, workers, dask, told)
-    results.write(table, schema, context, store.out / "results.parquet")
-    return _state(context.study, table), _first_error(context.study, table)
+    results.write(table, schema, context, store.out, None if fault else before)
+    return Ran(_state(study, table), _first_error(study, table), tuple(faults))
 
 
 def _run(
@@ -249,6 +276,7 @@ def _run(
     def keep(row: Row, files: Files) -> None:
         if files:
             store.keep_files(study.experiment(row.index).name, files)
+            row.files = {name: sha256(content) for name, content in files.items()}
         before = table.finished
         table.add(row)
         if told is not None and table.finished > before:

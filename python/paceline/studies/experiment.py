@@ -38,6 +38,8 @@ class Row(msgspec.Struct, array_like=True):
     """Those that differ from the study's first experiment."""
     summary: dict[str, Any] = {}
     """Further figures of an experiment that the definition names."""
+    files: dict[str, str] = {}
+    """SHA-256 of each file that the run left, by its name."""
 
 
 @dataclass(frozen=True)

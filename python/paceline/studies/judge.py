@@ -143,9 +143,11 @@ def _rows(path: Path) -> Iterator[Published]:
             if list(reader.fieldnames or ()) != columns:
                 raise DefinitionError("", f"found columns {reader.fieldnames}, expected {columns}")
             for row in reader:
+                if None in row:
+                    raise DefinitionError(f"line {reader.line_num}", f"found more cells than {len(columns)} columns")
                 found = {
                     key: None if key in ("published", "metric") and not text else text for key, text in row.items()
                 }
                 yield read(f"line {reader.line_num}", found, Published, strict=False)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DefinitionError("", f"cannot be read: {error}") from None

@@ -19,7 +19,7 @@ from paceline.errors import StudyError
 from paceline.studies.factors import Factor
 from paceline.studies.judge import Published
 from paceline.studies.rows import is_number
-from paceline.studies.spec import DefinitionError, Named
+from paceline.studies.spec import DefinitionError, Named, member
 
 STATUS = "status"
 """The column that says whether a run went as it should."""
@@ -62,14 +62,13 @@ class Recorded:
         metrics: Mapping[str, object],
     ) -> Recorded:
         """The runs as a study's definition says where they are."""
-        where, path = f"recorded.{name}", folder / spec.file
-        if not path.is_file():
-            raise DefinitionError(f"{where}.file", f"found {spec.file!r}, which is no file in {folder}")
+        where = f"recorded.{name}"
+        path = member(f"{where}.file", folder, spec.file)
         try:
-            reader = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
-        except (OSError, UnicodeDecodeError) as error:
+            reader = csv.DictReader(path.read_text(encoding="utf-8").splitlines(), restval="")
+            columns, found = list(reader.fieldnames or []), list(reader)
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise StudyError(f"{path}: {error}") from None
-        columns = reader.fieldnames or []
         for key in spec.where:
             if key not in columns:
                 raise StudyError(f"{path}: found no column {key!r}, expected one: {', '.join(columns)}")
@@ -77,7 +76,7 @@ class Recorded:
             raise StudyError(f"{path}: found columns {', '.join(columns)}, expected one of a metric of the study")
         lines = [
             _row(f"{path}: line {number}", line, factors, metrics)
-            for number, line in enumerate(reader, 2)
+            for number, line in enumerate(found, 2)
             if all(line[key] == value for key, value in spec.where.items())
         ]
         if not lines:

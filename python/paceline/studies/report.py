@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
+from paceline.errors import StudyError
 from paceline.plots import PLOTS
 from paceline.studies.designs import Design, Experiments
 from paceline.studies.judge import VERDICTS, Comparison
@@ -123,13 +125,53 @@ def _picture(out: Path, design: Design, plot: str) -> str | None:
         return None
     if kind == "png":
         return f'<img src="data:image/png;base64,{b64encode(path.read_bytes()).decode()}" alt="{plot}">'
-    return inline(path.read_text(encoding="utf-8"), f"{design.name}-{plot}-")
+    try:
+        svg = path.read_text(encoding="utf-8")
+        expect_drawing(svg)
+    except (UnicodeDecodeError, ValueError) as error:
+        raise StudyError(f"{path}: found another picture than Paceline draws: {error}") from None
+    return inline(svg, f"{design.name}-{plot}-")
+
+
+SHAPES = (
+    "svg", "metadata", "RDF", "Work", "type", "date", "format", "creator", "Agent", "title", "defs", "style", "g",
+    "path", "use", "clipPath", "rect", "image",
+)  # fmt: skip
+"""Elements of the pictures that are drawn here."""
+
+
+def expect_drawing(svg: str) -> None:
+    """Refuses an SVG file with anything but shapes: a script of a file that lay in a folder would run in the report.
+
+    Raises:
+        ValueError: It has another element, a handler, or asks for another file.
+    """
+    try:
+        root = ElementTree.fromstring(_body(svg))
+    except ElementTree.ParseError as error:
+        raise ValueError(str(error)) from None
+    for element in root.iter():
+        tag = element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+        if tag not in SHAPES:
+            raise ValueError(f"the element {tag[:40]!r}")
+        values = {name.rpartition("}")[2].lower(): value for name, value in element.attrib.items()}
+        link = values.get("href", "#")
+        if tag != "RDF" and not link.startswith(("#", "data:image/png;base64,")):
+            raise ValueError(f"a link to {link[:40]!r}")
+        said = "".join([*values.values(), (element.text or "") if tag == "style" else ""]).lower()
+        if any(name.startswith("on") for name in values) or "@" in said or re.search(r"url\((?!#)|script:", said):
+            raise ValueError(f"an attribute of {tag!r} that no shape has")
+
+
+def _body(svg: str) -> str:
+    """An SVG file without its prologue."""
+    return svg[svg.index("<svg") :]
 
 
 def inline(svg: str, prefix: str) -> str:
     """An SVG file as part of a page: without its prologue, its ids told apart from those of other pictures."""
-    body = svg[svg.index("<svg") :]
-    body = re.sub(r'\bid="', f'id="{prefix}', body)
+    prefix = re.sub(r"[^\w-]", "_", prefix)
+    body = re.sub(r'\bid="', f'id="{prefix}', _body(svg))
     body = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{prefix}", body)
     return re.sub(r' (width|height)="[0-9.]+pt"', "", body, count=2)
 

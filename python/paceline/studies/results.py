@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -17,7 +18,7 @@ from paceline import disk
 from paceline.errors import OutputError
 from paceline.studies.experiment import Context, Parameter, Row
 from paceline.studies.rows import is_number
-from paceline.studies.store import FOLDER, writing
+from paceline.studies.store import FOLDER, sha256, writing
 from paceline.version import __version__
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from paceline.studies.store import Table
 
+FILE = "results.parquet"
 GROUP = 8
 """Journals in a row group of results.parquet: a writer remembers each column of each group until the end."""
 LEADING = (
@@ -165,11 +167,13 @@ def _text(value: Any) -> str | None:
     return f"{text} {unit}" if unit else text
 
 
-class _Joined(msgspec.Struct):
+class Joined(msgspec.Struct):
     """What results.parquet was made of, kept beside the journals: what is still the same is not joined again."""
 
-    file: tuple[int, int]
-    """Its size and its time, which say that it is still that file."""
+    file: str
+    """SHA-256 of its content."""
+    rows: int
+    """Its rows, but for those of experiments whose worker died: they are tried again."""
     schema: str
     """A digest of its columns."""
     command: str
@@ -178,10 +182,23 @@ class _Joined(msgspec.Struct):
     """Of each row group the sizes of its journals."""
 
 
-def write(table: Table, schema: Schema, context: Context, target: Path) -> None:
+def joined_before(out: Path) -> tuple[Joined | None, str | None]:
+    """What the results.parquet of an earlier run was made of, and what is wrong with it now, if anything is."""
+    try:
+        found = msgspec.json.decode(disk.read(out / FOLDER / "joined.json"), type=Joined)
+    except (OSError, msgspec.MsgspecError, RecursionError):
+        return None, None
+    try:
+        is_whole = sha256(disk.read(out / FILE)) == found.file
+    except OSError as error:
+        return found, f"{FILE}: {error.strerror}"
+    return found, None if is_whole else f"{FILE}: found other bytes than were written"
+
+
+def write(table: Table, schema: Schema, context: Context, out: Path, before: Joined | None) -> None:
     """Joins the rows, journal by journal, and reads them back and counts them before they take their place.
 
-    Row groups of an earlier results.parquet whose journals have not grown are copied; if all are the same, it stays.
+    Row groups of the results.parquet `before` whose journals have not grown are copied; if all are the same, it stays.
 
     Raises:
         OutputError: A row that was written is not there any more, or the file cannot be written. The rows are kept.
@@ -193,18 +210,18 @@ def write(table: Table, schema: Schema, context: Context, target: Path) -> None:
     groups = [sizes[first : first + GROUP] for first in range(0, len(sizes), GROUP)]
     digest = hashlib.sha256(arrow.serialize()).hexdigest()
     command = context.command(context.study.experiment(0))
-    memo = target.parent / FOLDER / "joined.json"
-    before = _joined_before(memo, target, digest, command)
-    if before == groups:
+    target = out / FILE
+    same = before.groups if before is not None and (before.schema, before.command) == (digest, command) else []
+    if same == groups:
         return
     temporary = target.with_name(f".{target.name}.part")
     try:
-        with temporary.open("wb") as file:
+        with os.fdopen(disk.created(temporary), "wb") as file:
             with ExitStack() as stack:
                 writer = stack.enter_context(pq.ParquetWriter(file, arrow, **_FORMAT))
-                earlier = stack.enter_context(pq.ParquetFile(target)) if before else None
+                earlier = stack.enter_context(pq.ParquetFile(target)) if same else None
                 for place, group in enumerate(groups):
-                    if earlier is not None and before[place : place + 1] == [group]:
+                    if earlier is not None and same[place : place + 1] == [group]:
                         writer.write_table(earlier.read_row_group(place).cast(arrow))
                         continue
                     parts = range(place * GROUP, place * GROUP + len(group))
@@ -212,27 +229,15 @@ def write(table: Table, schema: Schema, context: Context, target: Path) -> None:
             file.flush()
             disk.sync(file.fileno())
         _read_back(temporary, context)
+        content = sha256(disk.read(temporary))
         disk.replace(temporary, target)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise OutputError(f"{target}: cannot be written: {error}; the rows are kept: run the study again") from None
+    memo = out / FOLDER / "joined.json"
     with writing(memo):
-        disk.write(memo, msgspec.json.encode(_Joined(_stamp(target), digest, command, groups)))
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
-
-
-def _joined_before(memo: Path, target: Path, schema: str, command: str) -> list[list[int]]:
-    """The groups of the results.parquet that is there, if it can be used: the sizes of their journals."""
-    try:
-        found = msgspec.json.decode(memo.read_bytes(), type=_Joined)
-        usable = (found.file, found.schema, found.command) == (_stamp(target), schema, command)
-    except (OSError, msgspec.MsgspecError):
-        return []
-    return found.groups if usable else []
+        whole = Joined(content, table.finished - table.died, digest, command, groups)
+        disk.write(memo, msgspec.json.encode(whole))
 
 
 def _read_back(path: Path, context: Context) -> None:

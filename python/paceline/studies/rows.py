@@ -9,7 +9,7 @@ of the figure, the table `rows` all of them; `[macros]` of the definition adds f
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,6 @@ from paceline.studies.spec import DefinitionError, expect_known
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
     from paceline.studies.definition import Study
 
@@ -30,6 +29,8 @@ _LEADING = {
 }  # fmt: skip
 
 
+CELL = 16
+"""Bytes that a cell of the rows takes, about."""
 _ARROW = {"VARCHAR": "string", "BIGINT": "int64", "DOUBLE": "float64"}
 """Arrow's names of the types of columns."""
 
@@ -80,14 +81,21 @@ class Rows:
     def fill(self, results: Path) -> Rows:
         """Takes in the rows of results.parquet, and those that were recorded elsewhere."""
         import pyarrow as pa
+        import pyarrow.parquet as pq
 
         self.folder = results.parent
-        own = _read(results, {own: name for name, own in columns_of(self._study).items()})
+        try:
+            with pq.ParquetFile(results, page_checksum_verification=True) as file:
+                names = {own: name for name, own in columns_of(self._study).items() if own in file.schema_arrow.names}
+                self._rows_bytes = file.metadata.num_rows * len(names) * CELL
+                for group in range(file.num_row_groups):
+                    table = file.read_row_group(group, columns=list(names))
+                    self._queries.fill(table.rename_columns([names[name] for name in table.column_names]))
+        except (OSError, pa.ArrowException) as error:
+            raise StudyError(f"{results}: found a damaged file: {error}; run the study again") from None
         schema = pa.schema([(name, _ARROW[kind]) for name, kind in self._types.items()])
         recorded = [row for one in self._study.recorded.values() for row in one.rows]
-        self._rows_bytes = own.nbytes
-        for table in (own, pa.Table.from_pylist(recorded, schema)):
-            self._queries.fill(table)
+        self._queries.fill(pa.Table.from_pylist(recorded, schema))
         return self
 
     def check(self) -> None:
@@ -160,19 +168,6 @@ class Rows:
 def equals(column: str, text: str) -> str:
     """The condition that a column has this text."""
     return f"{_quoted(column)} = '" + text.replace("'", "''") + "'"
-
-
-def _read(results: Path, names: Mapping[str, str]) -> pa.Table:
-    """Some columns of results.parquet, under other names."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(results, page_checksum_verification=True) as file:
-            table = file.read(columns=[name for name in names if name in file.schema_arrow.names])
-    except (OSError, pa.ArrowException) as error:
-        raise StudyError(f"{results}: found a damaged file: {error}; run the study again: it is made anew") from None
-    return table.rename_columns([names[name] for name in table.column_names])
 
 
 def is_number(factor: Any) -> bool:

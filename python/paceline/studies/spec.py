@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from paceline import disk
 from paceline.errors import StudyError, one_of
 
 Record = TypeVar("Record")
@@ -77,12 +80,44 @@ def read_all(where: str, tables: object, kind: Any) -> dict[str, Any]:
         raise DefinitionError(where, f"found {tables!r}, expected a table of tables")
     found = {}
     for name, table in tables.items():
+        expect_name(where, name)
         if not isinstance(table, Mapping):
             raise DefinitionError(f"{where}.{name}", f"found {table!r}, expected a table")
         if "name" in table:
             raise DefinitionError(f"{where}.{name}", "found key 'name', expected none: the table's own is its name")
         found[name] = read(f"{where}.{name}", {**table, "name": name}, kind)
     return found
+
+
+LONGEST_NAME = 100
+"""Bytes of a name: those of two, and what comes to them, are the name of a file."""
+_NAME = re.compile(r"[^\W_][\w.,=:@+-]*|_[\w.,=:@+-]+")
+
+
+def expect_name(where: str, name: str) -> None:
+    """Refuses a name that files cannot have, or that would lead to another folder."""
+    if _NAME.fullmatch(name) is None or len(name.encode()) > LONGEST_NAME:
+        raise DefinitionError(
+            f"{where}.{json.dumps(name[:LONGEST_NAME])}",
+            "found a name that no file can have, expected letters, digits and - _ . , = : @ +, first a letter or a "
+            f"digit, {LONGEST_NAME} bytes at most",
+        )
+
+
+def member(where: str, folder: Path, file: str) -> Path:
+    """A file that a study names: in its own folder, or in that of another study beside it.
+
+    Raises:
+        DefinitionError: There is no such file, or it stands elsewhere.
+    """
+    path = folder / file
+    if not disk.is_file(path):
+        raise DefinitionError(where, f"found {file!r}, which is no file in {folder}")
+    home, found = folder.resolve(), path.resolve()
+    beside = any(one.parent == home.parent and disk.is_file(one / "study.toml") for one in found.parents)
+    if home not in found.parents and not beside:
+        raise DefinitionError(where, f"found {file!r}, which is {found}, expected a file in {folder} or a study beside")
+    return path
 
 
 def _named(found: object, kind: Any, said: str, steps: list[str]) -> list[str]:

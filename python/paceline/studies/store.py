@@ -7,11 +7,13 @@ it has reached the disk. Nothing is ever overwritten: of two records of an exper
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import hashlib
 import json
+import math
 import os
 import re
-import shutil
 import socket
 import time
 import zlib
@@ -53,10 +55,10 @@ class Store:
         if not fresh:
             self._refuse_unknown()
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+            disk.own_folder(self._folder)
+            self._lock = disk.opened(self._folder / "lock", os.O_RDWR | os.O_CREAT)
         except OSError as error:
-            raise OutputError(f"{self._folder}: cannot be written: {error.strerror}") from None
+            raise OutputError(f"{error.filename or self._folder}: cannot be written: {error.strerror}") from None
         self._take_lock()
         if fresh:
             self._delete()
@@ -89,23 +91,24 @@ class Store:
         os.pwrite(self._lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
 
     def _delete(self) -> None:
-        for name in (*_EARLIER, "experiments"):
-            shutil.rmtree(self.out / name, ignore_errors=True)
-        for path in (*self._folder.iterdir(), *(self.out / name for name in _OUTPUTS)):
-            if path.name != "lock":
-                path.unlink(missing_ok=True)
+        own = (path for path in self._folder.iterdir() if path.name != "lock")
+        for path in (*(self.out / name for name in (*_EARLIER, "experiments", *_OUTPUTS)), *own):
+            with writing(path):
+                disk.remove(path)
 
-    def _read_manifest(self) -> dict[str, Any]:
+    def _read_manifest(self) -> dict[str, dict[str, Any]]:
         path = self._folder / "study.json"
-        if not path.exists():
+        if not path.is_symlink() and not path.exists():
             if found := sorted(self._folder.glob("*.journal")):
                 raise StudyError(f"{found[0]}: found rows but no study.json that says whose: they stay as they are")
             return {}
         try:
-            found_: dict[str, Any] = json.loads(path.read_bytes())["tables"]
-        except (OSError, ValueError, KeyError, TypeError):
-            raise StudyError(f"{path}: found a damaged file; it stays as it is: --fresh deletes it") from None
-        return found_
+            tables = json.loads(disk.read(path))["tables"]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            tables = None
+        if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+            raise StudyError(f"{path}: found a damaged file; it stays as it is: --fresh deletes it")
+        return tables
 
     def __enter__(self) -> Store:
         return self
@@ -119,8 +122,11 @@ class Store:
         identity: Mapping[str, Any],
         count: int | None = None,
         learn: Callable[[Row], None] = lambda row: None,
+        is_whole: Callable[[Row], bool] = lambda row: True,
     ) -> Table:
         """The rows of that name, with those that an earlier run finished; `learn` is told of each finished row.
+
+        A row that is not whole any more, because what its run left is gone, counts as not finished.
 
         Raises:
             StudyError: They are of another definition, version or data. They stay as they are.
@@ -139,7 +145,7 @@ class Store:
             content = json.dumps({"tables": self._manifest}, indent=1).encode()
             with writing(self._folder / "study.json"):
                 disk.write(self._folder / "study.json", content)
-        return Table(self._folder, re.sub(r"[^\w.-]", "_", name), count, learn)
+        return Table(self._folder, re.sub(r"[^\w.-]", "_", name), count, learn, is_whole)
 
     def _of_this_build(self, found: dict[str, Any]) -> dict[str, Any]:
         """What is said of rows, with the version of this build: they are of the same sources, if of another commit."""
@@ -153,17 +159,37 @@ class Store:
 
     def keep_files(self, name: str, files: Files) -> None:
         """Writes the outputs of an experiment that has its own, each whole."""
-        folder = self.out / "experiments" / name
         for file, content in files.items():
-            with writing(folder / file):
-                disk.write(folder / file, content)
+            with writing(self.out / _kept(name, file)):
+                disk.write(disk.within(self.out, _kept(name, file)), content)
+
+    def fault(self, name: str, digests: Mapping[str, str]) -> str | None:
+        """Which of the outputs of an experiment is not as it was written, and how; None if all are."""
+        for file, digest in digests.items():
+            try:
+                content = disk.read(disk.within(self.out, _kept(name, file)))
+            except OSError as error:
+                return f"{_kept(name, file)}: {error.strerror}"
+            if not content:
+                return f"{_kept(name, file)}: found an empty file"
+            if sha256(content) != digest:
+                return f"{_kept(name, file)}: found other bytes than were written"
+        return None
 
 
 class Table:
     """The rows of the designs of a study, or of one of its searches."""
 
-    def __init__(self, folder: Path, name: str, count: int | None, learn: Callable[[Row], None]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        count: int | None,
+        learn: Callable[[Row], None],
+        is_whole: Callable[[Row], bool],
+    ) -> None:
         self._folder, self._name, self._count, self._learn = folder, name, count, learn
+        self._is_whole = is_whole
         self._open: dict[int, int] = {}
         """The descriptors of the journals that are written."""
         self._done: dict[int, set[int]] = {}
@@ -171,8 +197,8 @@ class Table:
         self._complete: set[int] = set()
         self._waiting: list[Row] = []
         self._committed = 0.0
-        self.finished = self.failed = self.damaged = 0
-        """Experiments that are finished, those of them that failed, and records that were damaged."""
+        self.finished = self.failed = self.died = 0
+        """Experiments that are finished, those of them that failed, and those whose worker died."""
         self.first_error: tuple[int, str] | None = None
         """The first experiment that failed, and why."""
         for path in sorted(folder.glob(f"{name}-*.journal")):
@@ -191,22 +217,21 @@ class Table:
             return
         if self._count is not None and not int(number) * PART < self._count:
             raise StudyError(f"{path}: found a file that is not of this study; it stays as it is")
-        for row in self._read(int(number), count_damage=True).values():
-            if not row.died:
+        for row in self._read(int(number)).values():
+            if not row.died and self._is_whole(row):
                 self._count_in(row)
 
-    def _read(self, part: int, *, count_damage: bool = False) -> dict[int, Row]:
+    def _read(self, part: int) -> dict[int, Row]:
         """The rows of a journal by their experiments."""
-        rows: dict[int, Row] = {}
         path = self._path(part)
-        lines = (path.read_bytes() if path.exists() else b"").split(b"\n")
-        for place, line in enumerate(lines):
-            row = _row(line)
-            if row is not None and row.index // PART == part:
-                rows[row.index] = row
-            elif line and place < len(lines) - 1 and count_damage:
-                self.damaged += 1
-        return rows
+        try:
+            content = disk.read(path)
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise StudyError(f"{path}: {error.strerror}; it stays as it is: --fresh deletes it") from None
+        rows = filter(None, map(_row, content.split(b"\n")))
+        return {row.index: row for row in rows if row.index // PART == part and row.index < (self._count or math.inf)}
 
     def _count_in(self, row: Row) -> None:
         part = row.index // PART
@@ -216,6 +241,7 @@ class Table:
         done.add(row.index)
         self._learn(row)
         self.finished += 1
+        self.died += row.died
         if row.error is not None:
             self.failed += 1
             if self.first_error is None or row.index < self.first_error[0]:
@@ -249,7 +275,7 @@ class Table:
         part = row.index // PART
         with writing(self._path(part)):
             if part not in self._open:
-                self._open[part] = os.open(self._path(part), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+                self._open[part] = disk.opened(self._path(part), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
                 disk.sync_folder(self._folder)
             end = os.fstat(self._open[part]).st_size
             try:
@@ -268,6 +294,8 @@ class Table:
         for part in {row.index // PART for row in self._waiting}:
             with writing(self._path(part)):
                 disk.sync(self._open[part])
+                if not _is_at(self._open[part], self._path(part)):
+                    raise FileNotFoundError(errno.ENOENT, "no such file")
         waiting, self._waiting = self._waiting, []
         for row in waiting:
             self._count_in(row)
@@ -290,9 +318,17 @@ class Table:
 
     @property
     def sizes(self) -> list[int]:
-        """The bytes of each journal. As nothing is overwritten, one that still has its size has the same rows."""
+        """The bytes of each journal. As nothing is overwritten, one that still has its size has the same rows.
+
+        Raises:
+            OutputError: One was deleted meanwhile.
+        """
         assert self._count is not None
-        return [self._path(part).stat().st_size for part in range(-(-self._count // PART))]
+        found = []
+        for part in range(-(-self._count // PART)):
+            with writing(self._path(part)):
+                found.append(self._path(part).stat().st_size)
+        return found
 
     def part(self, part: int) -> list[Row]:
         """The rows of a journal in the order of their experiments.
@@ -316,8 +352,26 @@ def _row(line: bytes) -> Row | None:
         if int(line[:8], 16) != zlib.crc32(line[9:]):
             return None
         return _decode(line[9:])
-    except (ValueError, msgspec.MsgspecError):
+    except (ValueError, msgspec.MsgspecError, RecursionError):
         return None
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Whether a file that was opened still stands there."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except OSError:
+        return False
+
+
+def _kept(name: str, file: str) -> str:
+    """Where in the results an output of an experiment stands."""
+    return f"experiments/{name}/{file}"
+
+
+def sha256(content: bytes) -> str:
+    """The digest of a file's content."""
+    return hashlib.sha256(content).hexdigest()
 
 
 class writing:  # noqa: N801
@@ -330,6 +384,8 @@ class writing:  # noqa: N801
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, FileNotFoundError):
+            raise OutputError(f"{self._path}: was deleted while the study ran: run the same command again") from None
         if isinstance(error, OSError) and not isinstance(error, OutputError):
             raise OutputError(
                 f"{self._path}: cannot be written: {error.strerror}; the rows before are kept: run the same command "
