@@ -106,3 +106,17 @@ def test_the_extension_is_compiled_with_the_features_that_the_tests_have() -> No
     extension = compiled("--package", "paceline-py", "--edges", "normal,build")
     assert len(extension) > 50
     assert extension - compiled("--workspace", "--edges", "normal,build,dev") == set()
+
+
+def test_unsafe_code_is_denied_but_where_security_says() -> None:
+    manifests = [path for path in ROOT.rglob("Cargo.toml") if not {"target", ".venv", "out"} & set(path.parts)]
+    crates = {path: found for path in manifests if "package" in (found := tomllib.loads(path.read_text()))}
+    assert len(crates) > 12
+    whole = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["lints"]["rust"]
+    for path, found in crates.items():
+        lints = whole if found["lints"].get("workspace") else found["lints"]["rust"]
+        assert lints["unsafe_code"] == "deny", path
+    sources = (source for path in crates for source in path.parent.rglob("*.rs") if "target" not in source.parts)
+    allowed = {source for source in sources if re.search(r"(allow|expect|warn)\s*\(\s*unsafe_code", source.read_text())}
+    said = re.findall(r"`([\w/]+\.rs)`", (ROOT / "SECURITY.md").read_text().partition("`unsafe_code` is denied")[2])
+    assert {str(source.relative_to(ROOT)) for source in allowed} == {name for name in said if "/" in name}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 import shutil
 import stat
@@ -77,6 +78,15 @@ def read(path: Path) -> bytes:
     """The content of a file, which is no link, folder or pipe."""
     with os.fdopen(opened(path, os.O_RDONLY), "rb") as file:
         return file.read()
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, which is no link, folder or pipe."""
+    found = hashlib.sha256()
+    with os.fdopen(opened(path, os.O_RDONLY), "rb") as file:
+        while block := file.read(1 << 20):
+            found.update(block)
+    return found.hexdigest()
 
 
 def created(path: Path) -> int:

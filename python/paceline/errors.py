@@ -1,5 +1,6 @@
 """What can go wrong, as one small hierarchy; every message is complete and meant for people."""
 
+import re
 from collections.abc import Collection
 
 from paceline._core import ScenarioError as _CoreScenarioError
@@ -49,6 +50,14 @@ class WorkerDied(PacelineError):  # noqa: N818
 
 CORE_SCENARIO_ERROR = _CoreScenarioError
 """What the extension raises for a wrong scenario; the package turns it into `ScenarioError`."""
+
+
+_COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def printable(text: str) -> str:
+    """A text without what a terminal takes for a command: names and titles may come from a stranger."""
+    return _COMMANDS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 LONGEST_FOUND = 200

@@ -21,7 +21,7 @@ class OutputFolder:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        if not isinstance(folder, (str, os.PathLike)) or not os.fspath(folder):
+        if not isinstance(folder, (str, os.PathLike)) or not os.fspath(folder) or "\0" in str(folder):
             raise UsageError(f"out: found {folder!r}, expected the path of a folder")
         self.path = Path(folder)
         self._staged: list[tuple[Path, Path]] = []
@@ -102,8 +102,6 @@ def _check_writable(folder: Path) -> None:
         raise
     except OSError as error:
         raise OutputError(f"--out {folder}: cannot be written: {existing}: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(f"out: found {str(folder)!r}, expected the path of a folder: {error}") from None
 
 
 def _not_writable(target: Path, error: OSError, outcome: str) -> OutputError:

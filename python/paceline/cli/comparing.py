@@ -13,6 +13,7 @@ from paceline.cli.tables import table_of
 from paceline.comparison import report
 from paceline.comparison.grammar import seeds_of
 from paceline.comparison.run import compare, ranking_document
+from paceline.errors import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -84,7 +85,7 @@ def _print(result: ComparisonResult) -> None:
     if result.ranking.order:
         console.print(_ranking_table(result))
     for line in (*(flip.said for flip in result.ranking.flips), *result.ranking.notes):
-        console.print(line, markup=False)
+        console.print(printable(line), markup=False)
     state = result.state
     over = f", {state.taken_over:,} of them taken over" if state.taken_over else ""
     failed = f"; {state.failed:,} failed" if state.failed else ""
@@ -116,7 +117,7 @@ def _condition_table(result: ComparisonResult, condition: str, figures: Sequence
                 text.append(f"\n{cell.difference}", colours.get(cell.verdict, "dim"))
             for below in filter(None, (cell.interval, cell.note)):
                 text.append(f"\n{below}", "dim")
-        table.add_row(Text(line.controller), runs, *cells)
+        table.add_row(Text(printable(line.controller)), runs, *cells)
     return table
 
 
@@ -129,5 +130,5 @@ def _ranking_table(result: ComparisonResult) -> Table:
     table = table_of(f"ranking by {said}", ("", "utility", *counted))
     for one in ranking.order:
         scores = (f"{ranking.scores[one][name]:.3f}" for name in counted)
-        table.add_row(Text(one), f"{ranking.utilities[one]:.3f}", *scores)
+        table.add_row(Text(printable(one)), f"{ranking.utilities[one]:.3f}", *scores)
     return table

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import typer
 
-from paceline.errors import OutputError, PacelineError
+from paceline.errors import OutputError, PacelineError, printable
 from paceline.simulation import Progress
 
 FAULTS_SAID = 5
@@ -37,7 +37,7 @@ def plainly(interrupted: str = "nothing was written") -> Iterator[None]:
 
 def say(text: str) -> None:
     """A line for people, kept out of standard output."""
-    typer.echo(text, err=True)
+    typer.echo(printable(text), err=True)
 
 
 def say_remade(faults: Sequence[str]) -> None:

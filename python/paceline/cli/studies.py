@@ -10,7 +10,7 @@ from paceline import disk
 from paceline.cli.options import StudyOptions
 from paceline.cli.progress import duration, progress
 from paceline.cli.speak import printing, say, say_remade
-from paceline.errors import UsageError
+from paceline.errors import UsageError, printable
 from paceline.studies import words
 from paceline.studies.definition import load
 from paceline.studies.engine import Plan, StudyResult, plan, prepare, run_study
@@ -95,7 +95,7 @@ def _print(result: StudyResult) -> None:
     if state.total:
         over = f", {state.taken_over:,} of them taken over" if state.taken_over else ""
         failed = f"; {state.failed:,} failed, see the column `error`" if state.failed else ""
-        print(f"{result.study.title}: {state.finished:,} experiments{over}{failed}")
+        print(f"{printable(result.study.title)}: {state.finished:,} experiments{over}{failed}")
         if result.comparison:
             counts = "; ".join(f"{verdict}: {count}" for verdict, count in result.verdicts.items())
             print(f"{len(result.comparison)} published figures and claims; {counts}")
@@ -126,7 +126,7 @@ def _print_charts(result: StudyResult) -> None:
         folder = result.out / "experiments" / name
         if getattr(design.spec, "figures", ()) and (folder / "flows.parquet").is_file():
             flows, links = (pd.read_parquet(folder / f"{half}.parquet") for half in ("flows", "links"))
-            print(design.title, *chart(flows, links), "", sep="\n")
+            print(printable(design.title), *chart(flows, links), "", sep="\n")
 
 
 def _put(options: StudyOptions, document: Mapping[str, object], told: Callable[[], None]) -> None:
@@ -198,13 +198,14 @@ def rank(options: StudyOptions, search: str | None) -> None:
 def _print_searches(result: TuningResult) -> None:
     for judged in result.judged.values():
         found = judged.found
-        print(f"{found.title}: {len(found.trials):,} sets tried, {len(found.front)} on the front")
+        print(f"{printable(found.title)}: {len(found.trials):,} sets tried, {len(found.front)} on the front")
         for pick, trial in found.picks.items():
             if trial is None:
                 print(f"  {pick}: no set keeps what was asked")
                 continue
             beaten = [duel.other for duel in judged.duels if duel.one == pick and duel.beats]
-            print(f"  {pick} (set {trial.number}) beats {', '.join(beaten) or 'none'} of {', '.join(found.baselines)}")
+            beats = f"{', '.join(beaten) or 'none'} of {', '.join(found.baselines)}"
+            print(f"  {pick} (set {trial.number}) beats {printable(beats)}")
             _print_duels(pick, judged, len(result.tuning.confirmation))
     print(f"report:   {result.report}")
     print(f"trials:   {result.trials_file}")
@@ -217,7 +218,7 @@ def _print_duels(pick: str, judged: Judged, confirmation: int) -> None:
         if own and said:
             print(f"    {said}")
         for duel in own:
-            print(f"    beside {duel.other}: {'; '.join(map(_told, duel.differences))}")
+            print(f"    beside {printable(duel.other)}: {'; '.join(map(_told, duel.differences))}")
 
 
 def _told(difference: Difference) -> str:
@@ -248,7 +249,7 @@ def _duel_document(duel: Duel) -> dict[str, object]:
 
 
 def _print_ranking(result: SensitivityResult) -> None:
-    print(f"{result.study.title}: {result.search.title or result.search.name}")
+    print(printable(f"{result.study.title}: {result.search.title or result.search.name}"))
     print("screening (Morris): mean effect over the objectives, in standard deviations")
     for effect in result.ranking:
         print(f"  {effect.factor:<24} {effect.mean:.3f}")

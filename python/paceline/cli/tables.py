@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paceline.errors import printable
 from paceline.figures import Figure, shown
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def print_summary(result: Result) -> None:
     summary = result.summary
     packets = "" if summary["packets"] is None else f"{summary['packets']:,} packets in "
     figures = f": {summary['duration_s']:g} s, seed {summary['seed']}; {packets}{summary['wall_s']:.3f} s"
-    console.print(Text.assemble((str(summary.get("name")), "bold"), figures))
+    console.print(Text.assemble((printable(str(summary.get("name"))), "bold"), figures))
     for name, flow in summary.get("flows", {}).items():
         console.print(flow_table(name, flow))
     if summary.get("links"):
@@ -85,7 +86,7 @@ def link_table(links: dict[str, dict[str, Any]]) -> Table:
     table = table_of("links", ("", *heads))
     for name, link in links.items():
         values = ((figure, link[figure.name][part] if part else link[figure.name]) for figure, part in columns)
-        table.add_row(Text(name), *(_with_unit(figure, value)[0] for figure, value in values))
+        table.add_row(Text(printable(name)), *(_with_unit(figure, value)[0] for figure, value in values))
     return table
 
 
@@ -113,9 +114,9 @@ def table_of(title: str, columns: tuple[str, ...]) -> Table:
     from rich.text import Text
 
     # As Text, because a name may hold what rich takes for markup in a plain string.
-    table = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title=Text(printable(title), style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index == 0 or column == "unit" else "right")
+        table.add_column(Text(printable(column)), justify="left" if index == 0 or column == "unit" else "right")
     return table
 
 

@@ -104,7 +104,7 @@ def read(out: Path) -> Part:
         part = Part(out, disk.read(path).decode())
         said = msgspec.json.decode(part.document, type=_Said)
         for case in said.cases:
-            disk.within(out, f"experiments/{case}/1")
+            disk.within(out / "experiments", case)
         known = said.controllers and said.cases and {one.name for one in said.conditions} <= said.flows.keys()
     except (OSError, UnicodeDecodeError, msgspec.MsgspecError, RecursionError):
         known = False

@@ -29,7 +29,7 @@ from paceline.studies.progress import State, Told
 from paceline.studies.rows import Rows
 from paceline.studies.runner import Runner, cores
 from paceline.studies.spec import DefinitionError, about, line_of
-from paceline.studies.store import FOLDER, Store, Table, sha256
+from paceline.studies.store import FOLDER, Store, Table
 from paceline.studies.tables import by_factor
 from paceline.studies.tune import TuningResult, tune
 from paceline.studies.words import Cells
@@ -276,7 +276,7 @@ def _run(
     def keep(row: Row, files: Files) -> None:
         if files:
             store.keep_files(study.experiment(row.index).name, files)
-            row.files = {name: sha256(content) for name, content in files.items()}
+            row.files = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
         before = table.finished
         table.add(row)
         if told is not None and table.finished > before:

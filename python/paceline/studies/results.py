@@ -18,7 +18,7 @@ from paceline import disk
 from paceline.errors import OutputError
 from paceline.studies.experiment import Context, Parameter, Row
 from paceline.studies.rows import is_number
-from paceline.studies.store import FOLDER, sha256, writing
+from paceline.studies.store import FOLDER, fault_of, writing
 from paceline.version import __version__
 
 if TYPE_CHECKING:
@@ -188,11 +188,7 @@ def joined_before(out: Path) -> tuple[Joined | None, str | None]:
         found = msgspec.json.decode(disk.read(out / FOLDER / "joined.json"), type=Joined)
     except (OSError, msgspec.MsgspecError, RecursionError):
         return None, None
-    try:
-        is_whole = sha256(disk.read(out / FILE)) == found.file
-    except OSError as error:
-        return found, f"{FILE}: {error.strerror}"
-    return found, None if is_whole else f"{FILE}: found other bytes than were written"
+    return found, fault_of(out, FILE, found.file)
 
 
 def write(table: Table, schema: Schema, context: Context, out: Path, before: Joined | None) -> None:
@@ -229,7 +225,7 @@ def write(table: Table, schema: Schema, context: Context, out: Path, before: Joi
             file.flush()
             disk.sync(file.fileno())
         _read_back(temporary, context)
-        content = sha256(disk.read(temporary))
+        content = disk.digest(temporary)
         disk.replace(temporary, target)
     except OSError as error:
         temporary.unlink(missing_ok=True)

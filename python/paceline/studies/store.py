@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
 import json
 import math
 import os
@@ -60,11 +59,15 @@ class Store:
         except OSError as error:
             raise OutputError(f"{error.filename or self._folder}: cannot be written: {error.strerror}") from None
         self._take_lock()
-        if fresh:
-            self._delete()
-        self._manifest = self._read_manifest()
-        if self._manifest:
-            disk.remove_unfinished(self.out)
+        try:
+            if fresh:
+                self._delete()
+            self._manifest = self._read_manifest()
+            if self._manifest:
+                disk.remove_unfinished(self.out)
+        except BaseException:
+            os.close(self._lock)
+            raise
 
     def _refuse_unknown(self) -> None:
         for name in _EARLIER:
@@ -166,14 +169,8 @@ class Store:
     def fault(self, name: str, digests: Mapping[str, str]) -> str | None:
         """Which of the outputs of an experiment is not as it was written, and how; None if all are."""
         for file, digest in digests.items():
-            try:
-                content = disk.read(disk.within(self.out, _kept(name, file)))
-            except OSError as error:
-                return f"{_kept(name, file)}: {error.strerror}"
-            if not content:
-                return f"{_kept(name, file)}: found an empty file"
-            if sha256(content) != digest:
-                return f"{_kept(name, file)}: found other bytes than were written"
+            if (fault := fault_of(self.out, _kept(name, file), digest)) is not None:
+                return fault
         return None
 
 
@@ -369,9 +366,17 @@ def _kept(name: str, file: str) -> str:
     return f"experiments/{name}/{file}"
 
 
-def sha256(content: bytes) -> str:
-    """The digest of a file's content."""
-    return hashlib.sha256(content).hexdigest()
+def fault_of(out: Path, name: str, digest: str) -> str | None:
+    """What is wrong with a file of which an earlier run kept the digest, if anything is."""
+    try:
+        path = disk.within(out, name)
+        found = disk.digest(path)
+        size = path.stat().st_size
+    except OSError as error:
+        return f"{name}: {error.strerror}"
+    if found == digest:
+        return None
+    return f"{name}: found {'other bytes than were written' if size else 'an empty file'}"
 
 
 class writing:  # noqa: N801

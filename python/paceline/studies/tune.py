@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paceline.errors import ExperimentError, StudyError, UsageError
+from paceline.errors import ExperimentError, StudyError, UsageError, printable
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
-from paceline.scenario import data_folders
+from paceline.scenario import data_folders, toml_value
 from paceline.series import parquet_bytes
 from paceline.studies.definition import Study, load
 from paceline.studies.duels import Duel, duel
@@ -223,16 +224,21 @@ def held_out_frame(result: TuningResult) -> pd.DataFrame:
     )
 
 
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+"""A key that TOML takes without quotes."""
+
+
 def sets_toml(result: TuningResult) -> str:
     """The sets that were picked, as values of a scenario."""
-    lines = [f"# Found by `paceline tune {result.study.name}`: values of the scenario by their paths."]
+    lines = [f"# Found by `paceline tune {printable(result.study.name)}`: values of the scenario by their paths."]
     for judged in result.judged.values():
         for name, trial in judged.found.picks.items():
             if trial is None:
                 continue
-            lines += ["", f"[{name}]"]
+            lines += ["", f"[{name if _BARE.fullmatch(name) else toml_value(name)}]"]
             for factor in judged.found.factors:
-                lines += [f'"{path}" = {text}' for path, text in factor.override(trial.measured.point[factor.name])]
+                own = factor.override(trial.measured.point[factor.name])
+                lines += [f"{toml_value(path)} = {text}" for path, text in own]
     return "\n".join(lines) + "\n"
 
 
