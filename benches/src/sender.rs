@@ -119,5 +119,5 @@ fn sender() -> RtpSender<Scream> {
     let encoder = TraceEncoder::new(frames, TraceEncoderParams { target_start: rate, ..Default::default() });
     let source = Source::TraceEncoder(encoder.expect("defaults are in range"));
     let config = SenderConfig::new(Bytes::new(1200));
-    RtpSender::new(controller, &config, vec![StreamConfig { source, priority: 1.0, target_start: rate }])
+    RtpSender::new(controller, &config, vec![StreamConfig::new(source, rate)])
 }

@@ -281,7 +281,7 @@ mod tests {
             first_timestamp: Some(9),
             circuit_breaker: None,
             ecn_check: None,
-            rtcp: false,
+            ..RtpIdentity::default()
         };
         assert_eq!(of(said, None), (Ssrcs::new(7, 1), vec![65_535], 9));
         assert_eq!(of(said, Some(8)).0, Ssrcs::new(8, 1), "the caller's word before the scenario's");
