@@ -16,6 +16,8 @@ AFTERWARDS = (
     "plots",
     "studies/judge.py",
     "studies/pictures.py",
+    "studies/queries.py",
+    "studies/query_process.py",
     "studies/report.py",
     "studies/templates",
 )

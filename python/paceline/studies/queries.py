@@ -15,7 +15,7 @@ import time
 from multiprocessing import Pipe
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import finalize
+from weakref import WeakSet, finalize
 
 from paceline.errors import WorkerDied
 from paceline.series import stream_bytes
@@ -84,6 +84,7 @@ class _Process:
             self._process = subprocess.Popen(command, pass_fds=[other.fileno()], stdin=none, stdout=none, stderr=none)
         self._owner = os.getpid()
         self.answers = True
+        _all.add(self)
 
     def ask(self, asked: dict[str, Any], content: bytes | None, limit_s: float) -> Any:
         if not self.answers:
@@ -133,7 +134,11 @@ def _returned(process: _Process) -> None:
         process.end()
 
 
+_all: WeakSet[_Process] = WeakSet()
+
+
 @atexit.register
-def _end_spare() -> None:
-    while _spare:
-        _spare.pop().end()
+def _end_all() -> None:
+    for process in list(_all):
+        if process.answers:
+            process.end()

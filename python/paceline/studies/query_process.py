@@ -48,6 +48,8 @@ class Answers:
 
     def __init__(self) -> None:
         self._database: Any = None
+        self._expressions: set[str] = set()
+        """Texts that are one expression each."""
 
     def open(self, columns: dict[str, str], memory: int) -> None:
         """A new database in memory, with an empty table `rows` of these columns."""
@@ -67,6 +69,7 @@ class Answers:
         if self._database is not None:
             self._database.close()
         self._database = None
+        self._expressions.clear()
 
     def macro(self, name: str, parameters: str, body: str) -> None:
         """A function of the study's own, of an expression or a query; `name` and `parameters` are identifiers."""
@@ -97,7 +100,8 @@ class Answers:
         """What the metrics are of the rows of a condition."""
         where, chosen = self._expression(condition), ", ".join(f"{self._expression(one)}{_END}" for one in metrics)
         self._database.execute(f"CREATE OR REPLACE VIEW selected AS SELECT * FROM rows WHERE ({where}{_END})")
-        found = self._reader().execute(f"SELECT {chosen} FROM selected LIMIT 1").fetchone()
+        reader = self._reader()
+        found = reader.execute(f"SELECT {chosen} FROM selected LIMIT 1").fetchone()
         if found is None:
             return [None] * len(metrics)
         if len(found) != len(metrics):
@@ -107,7 +111,8 @@ class Answers:
     def frame(self, condition: str) -> bytes:
         """The rows of a condition in their order, as an Arrow stream."""
         query = f"SELECT * FROM rows WHERE ({self._expression(condition)}{_END})"
-        return _stream(self._reader().sql(query).to_arrow_table())
+        reader = self._reader()
+        return _stream(reader.sql(query).to_arrow_table())
 
     def _reader(self) -> duckdb.DuckDBPyConnection:
         """A connection of its own, with settings and random numbers of its own, that can write nothing."""
@@ -122,14 +127,17 @@ class Answers:
         """
         import duckdb
 
+        if text in self._expressions:
+            return text
         statement = f"SELECT {text}{_END}"
-        if len(duckdb.extract_statements(statement)) == 1:
-            [(tree,)] = self._database.execute("SELECT json_serialize_sql(?)", [statement]).fetchall()
-            parsed = json.loads(tree)
-            if parsed["error"]:
-                raise Refused(parsed["error_message"])
-            if len(parsed["statements"]) == 1 and _is_expression(parsed["statements"][0]["node"]):
-                return text
+        [(tree,)] = self._database.execute("SELECT json_serialize_sql(?::VARCHAR)", [statement]).fetchall()
+        parsed = json.loads(tree)
+        if parsed["error"]:
+            # Says what is wrong with one that cannot be read; the tree has queries alone.
+            duckdb.extract_statements(statement)
+        elif len(parsed["statements"]) == 1 and _is_expression(parsed["statements"][0]["node"]):
+            self._expressions.add(text)
+            return text
         raise Refused("found more than an expression, expected one alone")
 
 

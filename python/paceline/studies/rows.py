@@ -9,7 +9,7 @@ of the figure, the table `rows` all of them; `[macros]` of the definition adds f
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,10 +93,15 @@ class Rows:
                     self._queries.fill(table.rename_columns([names[name] for name in table.column_names]))
         except (OSError, pa.ArrowException) as error:
             raise StudyError(f"{results}: found a damaged file: {error}; run the study again") from None
-        schema = pa.schema([(name, _ARROW[kind]) for name, kind in self._types.items()])
-        recorded = [row for one in self._study.recorded.values() for row in one.rows]
-        self._queries.fill(pa.Table.from_pylist(recorded, schema))
+        self.put(*(row for one in self._study.recorded.values() for row in one.rows))
         return self
+
+    def put(self, *rows: Mapping[str, Any]) -> None:
+        """Takes in rows, each with some of the columns."""
+        import pyarrow as pa
+
+        schema = pa.schema([(name, _ARROW[kind]) for name, kind in self._types.items()])
+        self._queries.fill(pa.Table.from_pylist(list(rows), schema))
 
     def check(self) -> None:
         """Refuses functions of the study's own that cannot be read."""
