@@ -27,6 +27,7 @@ pub(crate) struct Admitted {
 }
 
 /// Lets the datagrams of one sender pass, and the answers of one receiver.
+#[allow(clippy::large_enum_variant, reason = "one per relay, never moved")]
 pub(crate) enum Filter {
     Rtp(SenderFilter),
     Dccp(ConnectionFilter),
