@@ -118,8 +118,8 @@ fn a_step_of_the_clock_costs_a_second() {
         for step in ["50ms", "-50ms", "200ms", "-200ms", "3s", "-3s", "100s", "-100s"] {
             let feedback = format!("clock_steps = [[\"40s\", \"{step}\"]]");
             let found = around(reader, "", &feedback);
-            // libwebrtc takes a step back by less than a round trip for a queue that drains: 46 and 3.5 ms more over 36 seeds.
-            let own = reader == ("gcc", "libwebrtc") && step == "-50ms";
+            // libwebrtc, whose frames leave at once, lets a queue grow after a step back: 46 and 3.5 ms more over 36 seeds.
+            let own = reader == ("gcc", "libwebrtc") && step.starts_with('-');
             let more = if own { [70.0, 10.0] } else { [3.0; 2] };
             let over = is_over_but_for(more, &found, &none);
             assert!(over, "{reader:?}, {step}: {found:?}, without a step {none:?}");
