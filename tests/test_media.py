@@ -79,6 +79,25 @@ def test_a_notebook_can_step_a_call(format: str) -> None:
     assert receiver.reception(501 + 1) is None
 
 
+@pytest.mark.parametrize("controller", ["gcc", "scream"])
+def test_transport_wide_reports_count_streams_that_were_not_added(controller: str) -> None:
+    targets = []
+    for added in ((500, 600), (500,), ()):
+        sender = paceline.MediaSender(controller, format="twcc", target_bitrate_max="20Mbps")
+        receiver = paceline.MediaReceiver(format="twcc")
+        streams = [sender.add_stream(0.0, ssrc=ssrc) for ssrc in (500, 600)]
+        for ssrc in added:
+            receiver.add_stream(ssrc=ssrc)
+        sender.start(0.0)
+        call = Call(sender, receiver)
+        call.run(15, *streams)
+        targets.append(sum(sender.target_mbps(stream) or 0.0 for stream in streams))
+        assert {arrival.ssrc for arrival in call.came} == set(added)
+        assert (receiver.statistics()["unknown_ssrc"] > 0) == (len(added) < 2)
+    assert targets[1:] == pytest.approx([targets[0]] * 2, rel=0.4)
+    assert targets[0] > 0.8
+
+
 def test_events_and_ends() -> None:
     sender, receiver = paceline.MediaSender("scream"), paceline.MediaReceiver(ssrc=99, cname="me")
     streams = [sender.add_stream(0.0, ssrc=ssrc, priority=priority) for ssrc, priority in ((500, 2), (600, 1))]

@@ -201,7 +201,7 @@ pub struct PacelineReceiverStatistics {
     pub bytes: u64,
     /// Datagrams that are neither RTP nor RTCP, and RTCP that contradicts itself.
     pub malformed: u64,
-    /// Packets of, and RTCP about, streams that are not expected.
+    /// Packets of, and RTCP about, streams that are not expected. Transport-wide reports tell of these packets all the same.
     pub unknown_ssrc: u64,
     /// Packets that no report tells of.
     pub unreported: u64,

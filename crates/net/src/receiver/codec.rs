@@ -27,18 +27,32 @@ pub(crate) struct SessionPacket<'p> {
     /// others: it arrived all the same.
     pub number: Option<u64>,
     pub data: Option<Data<'p>>,
-    pub repair: Repairing,
+    pub kind: PacketKind,
 }
 
-/// What a packet has to do with retransmissions.
+impl SessionPacket<'_> {
+    /// Whether it is of one of the session's streams.
+    pub fn is_of_session(&self) -> bool {
+        !matches!(self.kind, PacketKind::Unannounced { .. })
+    }
+}
+
+/// What a packet is to its session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Repairing {
-    /// Nothing: it comes for the first time.
-    Nothing,
-    /// It is a retransmission: reports tell of it, and no media is in it.
+pub(crate) enum PacketKind {
+    /// A packet that comes for the first time.
+    Original,
+    /// A retransmission: reports tell of it, and no media is in it.
     Repairs,
-    /// It was restored of a retransmission: media, of which no report tells.
+    /// Media that was restored of a retransmission, of which no report tells.
     Restored,
+    /// A packet that is none of the session's streams. Reports on the transport tell of it.
+    Unannounced {
+        /// SSRC of its stream.
+        ssrc: u32,
+        /// Whether it is the last of its frame.
+        marker: bool,
+    },
 }
 
 /// What a data packet carries.

@@ -6,7 +6,7 @@
 //! another. Nothing is kept of Requests, scans and packets of unknown peers (RFC 4340 section 8.1.4), and answers to them
 //! are limited in rate.
 
-use super::codec::{Data, NUMBERS_BEFORE, ReceivingCodec, Repairing, RtpNumbers, SessionPacket};
+use super::codec::{Data, NUMBERS_BEFORE, PacketKind, ReceivingCodec, RtpNumbers, SessionPacket};
 use crate::NetError;
 use crate::dccp::is_media;
 use crate::output::NetCounters;
@@ -146,7 +146,7 @@ impl DccpReceivingCodec {
             stream: StreamId(0),
             number,
             data,
-            repair: Repairing::Nothing,
+            kind: PacketKind::Original,
         });
     }
 }

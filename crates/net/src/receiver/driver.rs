@@ -122,7 +122,8 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
             if *closing {
                 return;
             }
-            if let Some(data) = packet.data.filter(|_| packet.begins || session.is_none()) {
+            let begins = packet.begins || session.is_none();
+            if let Some(data) = packet.data.filter(|_| begins && packet.is_of_session()) {
                 let opened = Session::open(*flow, config.clone(), data.payload, datagram);
                 port.begin(opened.clock.zero());
                 *session = Some(opened);

@@ -1,7 +1,7 @@
 //! RTP from one sender, and RFC 8888 reports back to it, and summaries of delays if it looks for shared bottlenecks. The
 //! reports of a controller's receiver half take the place of RFC 8888's.
 
-use super::codec::{Data, ReceivingCodec, Repairing, RtpNumbers, SessionPacket};
+use super::codec::{Data, PacketKind, ReceivingCodec, RtpNumbers, SessionPacket};
 use crate::agreed::{Agreed, Repair};
 use crate::output::NetCounters;
 use crate::peer::SenderFilter;
@@ -139,8 +139,24 @@ impl RtpReceivingCodec {
         };
         let (payload, rtp, padding) = (view.payload, Some((extended, view.header)), view.padding);
         let data = Some(Data { payload, padding, rtp, stamp: None, transport: 0 });
-        let (number, repair) = (Some(extended.number), Repairing::Restored);
-        take(SessionPacket { begins: false, resynchronised: false, stream, number, data, repair });
+        let (number, kind) = (Some(extended.number), PacketKind::Restored);
+        take(SessionPacket { begins: false, resynchronised: false, stream, number, data, kind });
+    }
+
+    /// A packet from the sender's address that is none of its streams, where reports are about the transport.
+    fn unannounced<'d>(&self, datagram: &Datagram<'d>) -> Option<SessionPacket<'d>> {
+        let from_sender = self.transport_wide && self.filter.address() == Some(datagram.from);
+        let RtpView { header, extension, payload, padding, .. } =
+            rtp::decode(datagram.bytes).ok().filter(|_| from_sender)?;
+        let transport = twcc::number_of(&extension?, self.element)?;
+        Some(SessionPacket {
+            begins: false,
+            resynchronised: false,
+            stream: StreamId(0),
+            number: None,
+            data: Some(Data { payload, padding, rtp: None, stamp: None, transport }),
+            kind: PacketKind::Unannounced { ssrc: header.ssrc, marker: header.marker },
+        })
     }
 
     /// What the regular reports say last.
@@ -178,7 +194,10 @@ impl ReceivingCodec for RtpReceivingCodec {
             self.receive_rtcp(now, datagram, counters);
             return;
         }
-        let Some(packet) = self.filter.admit(now, datagram, counters) else { return };
+        let Some(packet) = self.filter.admit(now, datagram, counters) else {
+            self.unannounced(datagram).into_iter().for_each(take);
+            return;
+        };
         if packet.new {
             self.ssrcs = packet.ssrcs;
             self.numbers.fill(RtpNumbers::default());
@@ -213,9 +232,9 @@ impl ReceivingCodec for RtpReceivingCodec {
             stamp: packet.view.extension.as_ref().and_then(Stamp::read),
             transport: shared.unwrap_or(0),
         });
-        let repair =
-            if Some(stream) == self.ssrcs.repairs() { Repairing::Repairs } else { Repairing::Nothing };
-        take(SessionPacket { begins: packet.new, resynchronised, stream, number, data, repair });
+        let kind =
+            if Some(stream) == self.ssrcs.repairs() { PacketKind::Repairs } else { PacketKind::Original };
+        take(SessionPacket { begins: packet.new, resynchronised, stream, number, data, kind });
         if let Some(view) = restored.map(|came| came.packet) {
             self.restore(&view, take);
         }

@@ -1,6 +1,6 @@
 //! One sender's packets, from the first that it was admitted with: RTP, or the datagrams of a connection.
 
-use super::codec::{Data, Extended, Repairing, SessionPacket};
+use super::codec::{Data, Extended, PacketKind, SessionPacket};
 use super::seen::{Seen, SeenPackets};
 use super::times::{CaptureTimes, plausible_timing};
 use crate::choice::ChosenFlow;
@@ -97,6 +97,12 @@ impl<'a> Session<'a> {
 
     /// Takes a packet of the session's sender, which came in `datagram`.
     pub fn take(&mut self, datagram: &Datagram<'_>, packet: &SessionPacket<'_>, counters: &mut NetCounters) {
+        if let (PacketKind::Unannounced { ssrc, marker }, Some(data)) = (packet.kind, packet.data) {
+            let now = self.heard.max(self.clock.time_of(datagram.arrived));
+            let size = Bytes::new(datagram.bytes.len() as u64);
+            self.endpoint.note_unannounced(now, (ssrc, data.transport), size, marker);
+            return;
+        }
         // Arrival times of a socket are in order but for the reading of two clocks.
         self.heard = self.heard.max(self.clock.time_of(datagram.arrived));
         let Some(seen) = self.note(packet) else {
@@ -117,7 +123,7 @@ impl<'a> Session<'a> {
             }
             let known = || timing.map_or(now, |(captured, _)| self.clock.time_of(captured));
             let captures = &mut self.streams[usize::from(stream.0)].captures;
-            let idle = data.is_padding() || packet.repair == Repairing::Repairs;
+            let idle = data.is_padding() || packet.kind == PacketKind::Repairs;
             let captured =
                 if idle { Some(now) } else { captures.captured(now, sequence, header.timestamp, known) };
             let Some(captured) = captured else {
@@ -145,11 +151,12 @@ impl<'a> Session<'a> {
                 marker,
                 annotation,
             };
-            match packet.repair {
-                Repairing::Restored => self.endpoint.restore(now, &arrived),
-                Repairing::Nothing | Repairing::Repairs => {
+            match packet.kind {
+                PacketKind::Restored => self.endpoint.restore(now, &arrived),
+                PacketKind::Original | PacketKind::Repairs => {
                     self.endpoint.receive(now, arrived, datagram.ecn, PathFacts { sent: said, wait: None });
                 }
+                PacketKind::Unannounced { .. } => {}
             }
             if idle {
                 // As in the simulator: reported on, and counted nowhere.
@@ -193,7 +200,7 @@ impl<'a> Session<'a> {
         let seen = packets.note(number);
         let settled = of.jumped.is_none_or(|jumped| self.heard.saturating_since(jumped) >= LOST_AFTER);
         match &seen {
-            Seen::New(missing) if settled && packet.repair != Repairing::Repairs => {
+            Seen::New(missing) if settled && packet.kind != PacketKind::Repairs => {
                 missing.clone().for_each(|missing| self.missing.note(self.heard, stream, missing));
             }
             Seen::New(_) | Seen::Duplicate => {}

@@ -50,7 +50,7 @@ pub(crate) trait SendingCodec {
     }
 
     /// The flow is over: what is still to be said goes beside.
-    fn say_goodbye(&mut self) {}
+    fn say_goodbye(&mut self, _now: Time) {}
 
     /// Whether a datagram that is not the receiver's says that it is of this sender.
     fn collides(&self, _datagram: &[u8]) -> bool {

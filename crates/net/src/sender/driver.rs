@@ -169,7 +169,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     /// Ends the connection, if there is one, and waits a moment for the other end's part in that.
     fn close(&mut self, now: Time) -> Result<(), NetError> {
         self.closing = true;
-        self.codec.say_goodbye();
+        self.codec.say_goodbye(now);
         self.send_beside(now);
         if !self.codec.is_open(self.planned.end()) {
             return Ok(());

@@ -334,9 +334,9 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
         self.rtcp.as_ref()?.next_timeout()
     }
 
-    fn say_goodbye(&mut self) {
+    fn say_goodbye(&mut self, now: Time) {
         if let Some(session) = &mut self.rtcp {
-            (0..self.next.len()).for_each(|id| session.leave(id));
+            (0..self.next.len()).for_each(|id| session.leave(now, id));
         }
     }
 

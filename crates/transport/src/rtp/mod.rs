@@ -32,6 +32,7 @@ mod spelling;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod transport_received;
 mod transport_wide;
 #[cfg(test)]
 mod transport_wide_tests;

@@ -3,14 +3,11 @@
 use paceline_cc::StreamId;
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
-use paceline_wire::{SequenceUnwrapper, TRANSPORT_WIDE};
 
 /// RFC 8888 section 3.1: no block reports on more packets.
 pub(super) const LONGEST_BLOCK: u64 = 16_384;
 /// The least that is remembered of packets.
 const SHORTEST_RING: u32 = 256;
-/// Turns of 2^16 that are added to the first transport-wide number, for packets from before it.
-const TURNS_BEFORE: u32 = 1;
 
 /// The packets of one sequence of numbers.
 #[derive(Clone, Debug)]
@@ -33,41 +30,6 @@ pub(super) struct ReceivedPackets {
     /// Sequence numbers below it fit if they come in order: [`Self::plain_end`] as it was when it was last asked. A report only moves
     /// that on.
     plain_end: u64,
-}
-
-/// The packets of a transport, by the numbers that they share.
-#[derive(Clone, Debug)]
-pub(super) struct TransportPackets {
-    numbers: SequenceUnwrapper,
-    packets: ReceivedPackets,
-}
-
-impl TransportPackets {
-    pub(super) fn new(packets: ReceivedPackets) -> TransportPackets {
-        TransportPackets { numbers: SequenceUnwrapper::after_turns(TURNS_BEFORE), packets }
-    }
-
-    /// Notes an arrival. Numbers that go on elsewhere are followed when two packets in a row say so (RFC 3550 appendix A.1).
-    pub(super) fn note(&mut self, number: u16, at: Time) {
-        let jumps = self.numbers.jumps();
-        let Some(number) = self.numbers.unwrap(number) else { return };
-        if self.numbers.jumps() != jumps {
-            self.packets.resynchronise(number);
-        }
-        self.packets.note(number, at, Ecn::NotEct);
-    }
-
-    /// Whether a packet came since the last report.
-    pub(super) fn any_new(&self) -> bool {
-        self.packets.any_new
-    }
-
-    /// Reports what came since the last report.
-    pub(super) fn report(&mut self, overlap: u32, feedback: &mut Feedback) {
-        if self.packets.any_new {
-            self.packets.report(TRANSPORT_WIDE, overlap, feedback);
-        }
-    }
 }
 
 /// What an arrival was to the notes of its stream.
@@ -199,6 +161,15 @@ impl ReceivedPackets {
             self.ring[missing as usize & mask] = ArrivalReport::Missing;
         }
         self.end = sequence + 1;
+    }
+
+    /// What was said of a packet is not so.
+    #[cold]
+    pub(super) fn forget(&mut self, sequence: u64) {
+        if sequence < self.end && self.end - sequence <= self.ring.len() as u64 {
+            let mask = self.ring.len() - 1;
+            self.ring[sequence as usize & mask] = ArrivalReport::Missing;
+        }
     }
 
     /// Knows nothing but that `sequence` comes next.

@@ -137,6 +137,15 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         self.reports.note_refused(now, number, self.half.is_none());
     }
 
+    /// A packet of a stream that the receiver does not have arrived with this SSRC and transport-wide number, which is so many bytes long.
+    /// Reports that tell of transport-wide numbers are about the transport, and tell of it.
+    #[cold]
+    pub fn note_unannounced(&mut self, now: Time, (ssrc, number): (u32, u16), size: Bytes, marker: bool) {
+        if self.half.is_none() {
+            self.reports.note_unannounced(now, (ssrc, number), size, marker);
+        }
+    }
+
     /// A retransmission restored a packet: it is played out, and no report tells of it as of one that arrived.
     pub fn restore(&mut self, now: Time, packet: &RtpPacket) {
         if let Some(playout) = self.playouts.get_mut(usize::from(packet.stream.0)) {
@@ -220,11 +229,15 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
         self.playouts.iter_mut().for_each(|playout| playout.handle_timeout(now));
     }
 
-    /// Packets of unknown streams are ignored.
+    /// Packets of streams that it does not have are reported on by their transport-wide numbers, and ignored otherwise.
     #[inline(always)]
     fn receive(&mut self, now: Time, packet: RtpPacket, ecn: Ecn, facts: PathFacts) -> Received {
         let nothing = Received { stream: packet.stream, ..Received::default() };
-        let Some(playout) = self.playouts.get_mut(usize::from(packet.stream.0)) else { return nothing };
+        let Some(playout) = self.playouts.get_mut(usize::from(packet.stream.0)) else {
+            let name = (packet.stream.0.into(), packet.transport);
+            self.note_unannounced(now, name, packet.size(), packet.marker);
+            return nothing;
+        };
         let numbers = (packet.stream, packet.sequence);
         let noted = self.reports.note(now, numbers, Some(packet.transport), ecn);
         if noted == Noted::TooOld {

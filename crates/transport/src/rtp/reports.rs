@@ -1,9 +1,10 @@
 //! Which packets of a flow arrived, when that is reported, and how (RFC 8888, or by transport-wide numbers).
 
 use super::packet::RtpFeedback;
-use super::received::{LONGEST_BLOCK, Noted, ReceivedPackets, TransportPackets};
+use super::received::{LONGEST_BLOCK, Noted, ReceivedPackets};
 use super::receiver::FeedbackConfig;
 use super::report_rate::ReportRate;
+use super::transport_received::TransportPackets;
 use crate::Follows;
 use paceline_cc::StreamId;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
@@ -123,6 +124,25 @@ impl PacketReports {
             let due = if self.config.by_rate { self.rate.due(now) } else { now + self.config.time };
             self.due.get_or_insert(due);
         }
+    }
+
+    /// A packet with this SSRC, transport-wide number and size arrived of a stream that nobody announced. Answers whether a report tells
+    /// of it.
+    #[cold]
+    pub(super) fn note_unannounced(
+        &mut self,
+        now: Time,
+        (ssrc, number): (u32, u16),
+        size: Bytes,
+        marker: bool,
+    ) -> bool {
+        let at = self.read(now);
+        let believed =
+            self.transport.as_mut().is_some_and(|transport| transport.note_unannounced(ssrc, number, at));
+        if believed {
+            self.schedule(now, || size, marker);
+        }
+        believed
     }
 
     /// Notes when the next report is due, now that a packet of this size has arrived; answers what follows.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::choice::Over;
-use crate::receiver::codec::{Data, Repairing};
+use crate::receiver::codec::{Data, PacketKind};
 use crate::record::joined;
 use crate::socket::UdpPort;
 use crate::{NetOutput, parse_address};
@@ -35,7 +35,7 @@ impl ReceivingCodec for SlowlyClosed {
             stream: StreamId(0),
             number,
             data,
-            repair: Repairing::Nothing,
+            kind: PacketKind::Original,
         });
         if self.is_over() {
             std::thread::sleep(std::time::Duration::from_millis(220));

@@ -239,7 +239,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     pub fn remove_stream(&mut self, now: Time, id: StreamId) -> Result<(), StreamError> {
         let _ = self.end.remove_stream(now, id).ok_or(StreamError::Unknown(id))?;
         if let Some(rtcp) = &mut self.rtcp {
-            rtcp.session.leave(id.0.into());
+            rtcp.session.leave(now, id.0.into());
         }
         self.find_discarded(DiscardReason::Removed);
         let repair = self.repairs.as_ref().and_then(|repairs| repairs.of(id));
@@ -319,7 +319,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Ends: what waits is discarded, and the streams say goodbye.
     pub fn stop(&mut self, now: Time) {
         self.end.stop(now);
-        self.say_goodbye();
+        self.say_goodbye(now);
         self.find_discarded(DiscardReason::Stopped);
     }
 
@@ -409,7 +409,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// What came back from the receiver. Answers it if its memory can be used again.
     pub fn receive(&mut self, now: Time, feedback: RtpFeedback, ecn: Ecn) -> Option<RtpFeedback> {
         let used = self.end.receive(now, feedback, ecn);
-        self.find_ended();
+        self.find_ended(now);
         used
     }
 
@@ -424,22 +424,22 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Does what is due at `now`, packets apart.
     pub fn handle_timeout(&mut self, now: Time) {
         self.end.handle_timeout(now);
-        self.find_ended();
+        self.find_ended(now);
     }
 
     /// What was discarded, also because a circuit breaker ended the call: then the streams say goodbye (RFC 3550 section
     /// 6.6).
-    fn find_ended(&mut self) {
+    fn find_ended(&mut self, now: Time) {
         let broken = self.end.broken().is_some();
         if broken {
-            self.say_goodbye();
+            self.say_goodbye(now);
         }
         self.find_discarded(if broken { DiscardReason::Stopped } else { DiscardReason::TooOld });
     }
 
-    fn say_goodbye(&mut self) {
+    fn say_goodbye(&mut self, now: Time) {
         if let Some(rtcp) = &mut self.rtcp {
-            (0..self.streams.len()).for_each(|id| rtcp.session.leave(id));
+            (0..self.streams.len()).for_each(|id| rtcp.session.leave(now, id));
         }
     }
 

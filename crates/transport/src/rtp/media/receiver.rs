@@ -8,6 +8,7 @@ use crate::rtp::rtcp::{
     Came, IncomingStream, LARGEST, Picture, ReceiverCounters, ReceiverEvent, ReceiverSession, Reception,
     RtcpConfig,
 };
+use crate::rtp::transport_received::CURRENT;
 use paceline_cc::{FlowSetup, StreamId};
 use paceline_units::{Bytes, Ecn, Time};
 use paceline_wire::rtp::{self, RtpView};
@@ -39,7 +40,8 @@ impl MediaReceiverConfig {
 /// Counts of a media receiver, beside those of its RTCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MediaReceiverCounters {
-    /// RTP packets of expected streams, retransmissions, padding and duplicates in.
+    /// RTP packets of expected streams, retransmissions, padding and duplicates in. Those of others are counted by
+    /// [`ReceiverCounters::unknown_ssrc`], and transport-wide reports tell of them all the same.
     pub packets: u64,
     /// Bytes of these, headers in.
     pub bytes: u64,
@@ -61,7 +63,8 @@ struct Place {
 }
 
 /// Receives the ready-made media of one sender: hands its packets on, restored ones among them, reports on them for the sender's
-/// controller (RFC 8888 or TWCC), and takes its part in RTCP.
+/// controller (RFC 8888 or TWCC), and takes its part in RTCP. TWCC is about the transport: it tells of packets of streams that are not
+/// expected, too.
 #[derive(Clone, Debug)]
 pub struct MediaReceiver {
     session: ReceiverSession,
@@ -70,6 +73,12 @@ pub struct MediaReceiver {
     /// By stream identifier.
     places: Vec<Place>,
     reporter: Reporter,
+    /// SSRC that transport-wide reports name: of an expected stream, if packets of one came of late.
+    named: u32,
+    /// When a packet of an expected stream came last.
+    heard: Option<Time>,
+    /// Whether the receiver has said goodbye.
+    left: bool,
     /// Bytes that a datagram has beside a report.
     frame: usize,
     /// Reports that are to be sent, one RTCP packet after the other, and how much of them is.
@@ -90,6 +99,9 @@ impl MediaReceiver {
             element: element.clamp(1, 14),
             places: Vec::new(),
             reporter: Reporter::default(),
+            named: 0,
+            heard: None,
+            left: false,
             written: Vec::with_capacity(LARGEST),
             sent: 0,
             counters: MediaReceiverCounters::default(),
@@ -186,14 +198,20 @@ impl MediaReceiver {
     /// Notes a packet for the next report on packets.
     fn note(&mut self, now: Time, packet: &RtpView<'_>, size: usize, ecn: Ecn) {
         let header = packet.header;
+        let transport = packet.extension.as_ref().and_then(|own| twcc::number_of(own, self.element));
         let expected = |place: &Place| place.present && place.ssrc == header.ssrc;
-        let Some(id) = self.places.iter().position(expected) else { return };
+        let Some(id) = self.places.iter().position(expected) else {
+            if let Some(number) = transport.filter(|_| !self.left) {
+                self.note_unannounced(now, number, packet, size);
+            }
+            return;
+        };
+        (self.named, self.heard) = (header.ssrc, Some(now));
         self.counters.packets += 1;
         self.counters.bytes += size as u64;
         let place = &mut self.places[id];
         let (id, jumps, begins) =
             (StreamId(id as u8), place.numbers.jumps(), place.numbers.highest().is_none());
-        let transport = packet.extension.as_ref().and_then(|own| twcc::number_of(own, self.element));
         let number = place.numbers.unwrap(header.sequence);
         if let Some(number) = number.filter(|_| begins || place.numbers.jumps() != jumps) {
             self.reports.resynchronise(id, number, true);
@@ -214,6 +232,16 @@ impl MediaReceiver {
         self.reports.schedule(now, || Bytes::new(size as u64), header.marker);
     }
 
+    /// Notes a packet of a stream that nobody announced, whose transport-wide number is this.
+    #[cold]
+    fn note_unannounced(&mut self, now: Time, number: u16, packet: &RtpView<'_>, size: usize) {
+        let (ssrc, marker) = (packet.header.ssrc, packet.header.marker);
+        let told = self.reports.note_unannounced(now, (ssrc, number), Bytes::new(size as u64), marker);
+        if told && self.heard.is_none_or(|heard| now.saturating_since(heard) >= CURRENT) {
+            self.named = ssrc;
+        }
+    }
+
     /// Asks for a picture of a stream with the next datagram. False if that is not expected, or one was asked for less than
     /// 300 ms ago.
     pub fn ask_for_picture(&mut self, now: Time, ssrc: u32, picture: Picture) -> bool {
@@ -224,6 +252,7 @@ impl MediaReceiver {
     pub fn leave(&mut self) {
         self.session.leave();
         self.find_gone();
+        self.left = true;
         self.reports.due = None;
         self.written.clear();
         self.sent = 0;
@@ -265,8 +294,10 @@ impl MediaReceiver {
         let feedback = self.reports.write(now);
         self.reporter.ssrc = self.session.ssrc();
         let (places, room) = (&self.places, Bytes::new((LARGEST - self.frame) as u64));
-        let ssrc_of = |id: StreamId| places.get(usize::from(id.0)).map_or(0, |place| place.ssrc);
         let format = self.reports.config.format;
+        let named = format.is_transport_wide().then_some(self.named);
+        let ssrc_of =
+            |id: StreamId| named.unwrap_or(places.get(usize::from(id.0)).map_or(0, |place| place.ssrc));
         let encoded = format.encode(&feedback, &mut self.reporter, ssrc_of, room, &mut self.written);
         debug_assert!(encoded.is_ok(), "the endpoint's reports add up");
         self.reports.recycle(feedback);

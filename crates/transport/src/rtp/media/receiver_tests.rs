@@ -66,6 +66,11 @@ impl Call {
         self.sender.add_configured(self.now, settings.iter().copied()).expect("there is room")
     }
 
+    /// A stream joins at the sender, of which nobody tells the receiver.
+    fn join_unannounced(&mut self, ssrc: u32) -> StreamId {
+        self.sender.add_configured(self.now, [("ssrc", &ssrc.to_string()[..])]).expect("there is room")
+    }
+
     /// One millisecond; each 20 ms every stream has a frame of its target.
     fn step(&mut self, streams: &[StreamId]) {
         let now = self.now;
@@ -143,6 +148,113 @@ fn reports_of_either_format_and_agreement_steer_the_target() {
         let heard = call.sender.heard(id).and_then(|heard| heard.round_trip).expect("regular reports come");
         assert!(heard >= DELAY * 2, "{heard:?}");
     }
+}
+
+/// A call of transport-wide reports on a link of 5 Mbit/s, under a controller of which `target_bitrate_max` is 20 Mbit/s.
+fn transport_wide(controller: &str) -> Call {
+    let settings = [("format", "twcc"), ("target_bitrate_max", "20Mbps")];
+    Call::between(Sender::configured(controller, None, settings).expect("sound"), &settings[..1])
+}
+
+/// Sum of the streams' targets in Mbit/s. Every report names a stream of the sender.
+fn targets(call: &Call, streams: &[StreamId]) -> f64 {
+    assert_eq!(call.sender.rtcp_counters().unknown_ssrc, 0);
+    streams.iter().map(|id| call.target(*id)).sum()
+}
+
+/// Transport-wide reports count the transport before its streams are told apart: packets whose stream nobody announced arrived too.
+#[test]
+fn transport_wide_reports_count_streams_that_nobody_announced() {
+    for controller in ["gcc", "scream"] {
+        let mut call = transport_wide(controller);
+        let streams = [call.join(500, false), call.join(600, false)];
+        call.run(20, &streams);
+        let announced = targets(&call, &streams);
+        assert!(announced > 1.0, "{controller}: {announced} Mbit/s on a link of 5");
+        let expect_same = |call: &Call, streams: &[StreamId], what: &str| {
+            assert_eq!(call.sender.sender_counters().unknown_reports, 0, "{what}");
+            let found = targets(call, streams);
+            let ratio = found / announced;
+            assert!((0.7..1.5).contains(&ratio), "{controller}, {what}: {found} Mbit/s, not {announced}");
+        };
+
+        let mut call = transport_wide(controller);
+        let streams = [call.join(500, false), call.join_unannounced(600)];
+        call.run(20, &streams);
+        expect_same(&call, &streams, "half of the packets are of another stream");
+        assert_eq!(call.came.keys().collect::<Vec<_>>(), [&500], "what is not expected is not delivered");
+        assert!(call.receiver.rtcp_counters().unknown_ssrc > 1000);
+
+        let mut call = transport_wide(controller);
+        let streams = [call.join_unannounced(600)];
+        call.run(15, &streams);
+        call.receiver.add_configured([("ssrc", "600")]).expect("there is room");
+        call.run(5, &streams);
+        expect_same(&call, &streams, "signalling comes late");
+
+        let mut call = transport_wide(controller);
+        let streams = [call.join(500, false)];
+        call.run(10, &streams);
+        call.sender.set_ssrc(call.now, streams[0], 700).expect("it is free");
+        call.run(10, &streams);
+        expect_same(&call, &streams, "the stream has another SSRC");
+
+        let mut call = transport_wide(controller);
+        let streams = [call.join(500, false), call.join(600, false)];
+        call.run(10, &streams);
+        call.sender.remove_stream(call.now, streams[0]).expect("it is there");
+        call.run(10, &streams[1..]);
+        expect_same(&call, &streams[1..], "the first stream left");
+    }
+}
+
+/// Whoever knows no SSRC leads transport-wide numbers nowhere while a stream that is expected says where they are.
+#[test]
+fn strangers_do_not_lead_transport_wide_numbers_astray() {
+    for controller in ["gcc", "scream"] {
+        let mut alone = transport_wide(controller);
+        let id = alone.join(500, false);
+        alone.run(20, &[id]);
+        let mut call = transport_wide(controller);
+        let id = call.join(500, false);
+        let mut draws = RandomStream::new(7, controller);
+        let mut datagram = Vec::new();
+        call.run(1, &[id]);
+        for millis in 1000..20_000u32 {
+            // In pairs of consecutive numbers, each from another SSRC: what two in a row say is believed of a stream.
+            let (ssrc, number) = (draws.next_u64() as u32, draws.next_u64() as u16);
+            for more in 0..2 {
+                let number = number.wrapping_add(more);
+                let header = rtp::RtpHeaderFields {
+                    payload_type: 96,
+                    ssrc,
+                    sequence: number,
+                    timestamp: millis,
+                    marker: false,
+                };
+                datagram.clear();
+                rtp::encode_extended(&header, &twcc::extension(5, number), 100, 0, &mut datagram)
+                    .expect("sound");
+                assert_eq!(call.receiver.receive(call.now, &datagram, Ecn::NotEct), None);
+            }
+            call.step(&[id]);
+        }
+        let (found, expected) = (targets(&call, &[id]), targets(&alone, &[id]));
+        assert!((0.8..1.2).contains(&(found / expected)), "{controller}: {found} Mbit/s, not {expected}");
+        assert_eq!(call.receiver.rtcp_counters().unknown_ssrc, 38_000);
+    }
+}
+
+/// Who left reports no more, whoever goes on sending.
+#[test]
+fn a_receiver_that_left_says_nothing_of_strangers() {
+    let mut call = transport_wide("gcc");
+    let id = call.join_unannounced(600);
+    call.run(1, &[id]);
+    call.receiver.leave();
+    let before = call.receiver.counters().reports;
+    call.run(2, &[id]);
+    assert_eq!((call.receiver.counters().reports, call.receiver.next_timeout()), (before, None));
 }
 
 #[test]

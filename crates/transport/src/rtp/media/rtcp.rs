@@ -154,7 +154,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             session.counters.unknown_ssrc += 1;
             return;
         };
-        if session.on_picture(now, id, request) {
+        if session.on_picture(now, id, request) && self.end.has_stream(StreamId(id as u8)) {
             self.end.streams[id].key_frame_wanted = true;
         }
     }

@@ -14,7 +14,8 @@ use std::collections::VecDeque;
 
 /// So many of our sender reports may be repeated to us.
 const REMEMBERED_REPORTS: usize = 8;
-/// For so long after its SSRC changed, what is said of the old one is about the stream.
+/// For so long after its SSRC changed, or it left, what is said of the old one is about the stream: as long as the endpoint reads reports
+/// on a stream that left.
 const LINGER: TimeDelta = TimeDelta::from_secs(3);
 /// After so many reports without a packet a stream says nothing of itself (RFC 3550 section 6.4).
 const IDLE_REPORTS: u8 = 2;
@@ -164,9 +165,10 @@ impl SenderSession {
     }
 
     /// A stream ends: it says so at once (RFC 3550 section 6.3.7, of few participants).
-    pub fn leave(&mut self, id: usize) {
+    pub fn leave(&mut self, now: Time, id: usize) {
         let Some(stream) = self.streams.get_mut(id).filter(|stream| stream.present) else { return };
         stream.present = false;
+        stream.former = Some((stream.ssrc, now + LINGER));
         if stream.packets > 0 {
             self.outbox.end(stream.ssrc);
         }
