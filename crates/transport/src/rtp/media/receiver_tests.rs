@@ -296,6 +296,22 @@ fn streams_join_and_leave_at_both_ends_for_ever() {
     assert!(call.target(stays) > 1.0, "{}", call.target(stays));
 }
 
+/// Packets of a stream are under way when it leaves: reports on them are about it.
+#[test]
+fn reports_on_a_stream_that_left_are_read() {
+    for format in ["rfc8888", "twcc"] {
+        let settings = [("format", format)];
+        let mut call = Call::new(&settings, &settings);
+        let streams = [call.join(500, false), call.join(600, false)];
+        call.run(5, &streams);
+        call.sender.remove_stream(call.now, streams[0]).expect("it is there");
+        call.run(2, &streams[1..]);
+        let unknown =
+            (call.sender.rtcp_counters().unknown_ssrc, call.sender.sender_counters().unknown_reports);
+        assert_eq!(unknown, (0, 0), "{format}");
+    }
+}
+
 /// Streams without the numbers that reports should tell of: nothing is said of them, and their places are free when they leave.
 #[test]
 fn streams_that_no_report_tells_of_leave_their_places() {
