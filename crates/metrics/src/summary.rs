@@ -46,6 +46,7 @@ impl NetCounters {
             malformed,
             unknown_peers,
             second_senders,
+            sender_moves,
             unknown_ssrc,
             ssrc_collisions,
             out_of_sequence,
@@ -80,6 +81,7 @@ impl NetCounters {
         self.malformed += malformed;
         self.unknown_peers += unknown_peers;
         self.second_senders += second_senders;
+        self.sender_moves += sender_moves;
         self.unknown_ssrc += unknown_ssrc;
         self.ssrc_collisions += ssrc_collisions;
         self.out_of_sequence += out_of_sequence;

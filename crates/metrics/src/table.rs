@@ -325,6 +325,7 @@ fields! {
         malformed "malformed" ["packets", NONE] "Refused: not RTP or RTCP, or not DCCP, cut short, otherwise not what their headers say, or media of another payload type.", summary Count: u64;
         unknown_peers "from unknown peers" ["datagrams", NONE] "Refused: from another address than the peer's, or of another connection.", summary Count: u64;
         second_senders "steady second senders" ["", NONE] "Senders that were refused for a second or longer without falling silent, since another was there.", summary Count: u64;
+        sender_moves "moves of the sender" ["", NONE] "Times that a sender went on from another address, as behind a NAT or in another network: its figures go on.", summary Count: u64;
         unknown_ssrc "of an unknown SSRC" ["packets", NONE] "Refused: RTP or report blocks of an SSRC that is not of this session.", summary Count: u64;
         ssrc_collisions "SSRC collisions" ["packets", NONE] "Packets from another address than the sender's with an SSRC of this session, at either end: ignored, since who had it first keeps it (RFC 3550 section 8.2).", summary Count: u64;
         out_of_sequence "out of sequence" ["packets", NONE] "Refused: RTP packets whose sequence number is too far from the others (RFC 3550 appendix A.1), DCCP packets that are not valid in the connection (RFC 4340 section 7.5).", summary Count: u64;

@@ -36,6 +36,7 @@ pub mod exchange;
 mod lateness;
 mod live;
 mod losses;
+mod moving;
 mod output;
 mod peer;
 mod port;

@@ -1,8 +1,9 @@
-//! Which sender a socket listens to: the first that is heard twice, and no other until it falls silent.
+//! Which sender a socket listens to: the first that is heard twice, wherever it goes on, and no other until it falls silent.
 
 use crate::agreed::{Agreed, Repair};
+use crate::moving::{Elsewhere, NextAddress};
 use crate::output::NetCounters;
-use crate::socket::Datagram;
+use crate::socket::{Datagram, HeldDatagram};
 use paceline_cc::StreamId;
 use paceline_transport::rtp::Ssrcs;
 use paceline_units::{Time, TimeDelta};
@@ -26,8 +27,11 @@ pub(crate) struct SenderFilter {
     streams: usize,
     lock: PeerLock<(SocketAddr, Ssrcs)>,
     refused: Vec<RefusedSender>,
-    /// What is to be said of the first steady second sender, and of the last that a sender gave way to.
-    said: [Option<String>; 2],
+    /// Where the sender goes on, if that is elsewhere.
+    next: NextAddress,
+    /// What is to be said of the first steady second sender, of the last that a sender gave way to, and of the last address that a sender
+    /// left.
+    said: [Option<String>; 3],
 }
 
 /// A sender that is refused because another is there.
@@ -59,7 +63,8 @@ impl SenderFilter {
             streams,
             lock: PeerLock::new(SILENT),
             refused: Vec::new(),
-            said: [None, None],
+            next: NextAddress::default(),
+            said: [None, None, None],
         }
     }
 
@@ -92,7 +97,13 @@ impl SenderFilter {
         self.lock.peer().map(|(address, _)| address)
     }
 
-    /// Admits a datagram that is RTP of its payload type from the one sender; counts any other.
+    /// The next datagram that was held and is the sender's: to be admitted now.
+    pub fn poll_held(&mut self) -> Option<HeldDatagram> {
+        self.next.poll()
+    }
+
+    /// Admits a datagram that is RTP of its payload type from the one sender; counts any other, or holds it while it may be the sender's
+    /// from another address.
     pub fn admit<'d>(
         &mut self,
         now: Time,
@@ -105,19 +116,44 @@ impl SenderFilter {
             return None;
         };
         let ssrcs = self.expected.unwrap_or(Ssrcs::with(view.header.ssrc, self.streams));
-        if ssrcs.stream(view.header.ssrc).is_none() {
+        let Some(stream) = ssrcs.stream(view.header.ssrc) else {
             counters.unknown_ssrc += 1;
             return None;
-        }
+        };
         let (before, key) = (self.lock.peer(), (datagram.from, ssrcs));
+        let elsewhere = |known: &(SocketAddr, Ssrcs)| known.1 == ssrcs && known.0 != datagram.from;
+        if let Some((from, _)) = self.lock.confirmed().filter(elsewhere) {
+            let (elsewhere, foreign) = self.next.on_elsewhere(now, datagram, stream, &view.header);
+            counters.unknown_peers += foreign;
+            match elsewhere {
+                Elsewhere::Foreign => {}
+                Elsewhere::Held => return None,
+                Elsewhere::Moved => {
+                    self.lock.move_to(now, key);
+                    counters.sender_moves += 1;
+                    let (to, seconds) = (datagram.from, now.as_secs_f64());
+                    self.said[2] = Some(format!(
+                        "the sender went on from {to} at {seconds:.1} s, and no more from {from}"
+                    ));
+                    return None;
+                }
+            }
+        }
         match self.lock.admit(now, key) {
-            Admission::Known => Some(MediaPacket { view, ssrcs, new: false }),
+            Admission::Known => {
+                counters.unknown_peers += self.next.on_packet(now, stream, &view.header);
+                Some(MediaPacket { view, ssrcs, new: false })
+            }
             Admission::New => {
+                self.next.begin();
+                self.next.on_packet(now, stream, &view.header);
                 // A sender that was heard only once remains unknown.
                 counters.unknown_peers += u64::from(before.is_some());
                 Some(MediaPacket { view, ssrcs, new: true })
             }
             Admission::After(silent) => {
+                self.next.begin();
+                self.next.on_packet(now, stream, &view.header);
                 let (from, seconds) = (silent.0, now.as_secs_f64());
                 let text = format!(
                     "the sender at {from} fell silent; from {seconds:.1} s on it is the one at {}, and a receiver's figures are \
@@ -214,6 +250,16 @@ impl<K: Copy + PartialEq> PeerLock<K> {
         self.peer.map(|peer| peer.key)
     }
 
+    /// The peer that it is locked on to and keeps.
+    fn confirmed(&self) -> Option<K> {
+        self.peer.filter(|peer| peer.confirmed).map(|peer| peer.key)
+    }
+
+    /// The peer is this from now on.
+    fn move_to(&mut self, now: Time, key: K) {
+        (self.peer, self.next) = (Some(Peer { key, confirmed: true, heard: now }), None);
+    }
+
     /// `key` says something valid at `now`.
     fn admit(&mut self, now: Time, key: K) -> Admission<K> {
         let Some(peer) = &mut self.peer else {
@@ -240,7 +286,7 @@ impl<K: Copy + PartialEq> PeerLock<K> {
             self.next = Some((key, now));
             return Admission::Unknown;
         }
-        (self.peer, self.next) = (Some(Peer { key, confirmed: true, heard: now }), None);
+        self.move_to(now, key);
         self.once.clear();
         Admission::After(former)
     }

@@ -44,6 +44,28 @@ pub(crate) struct Datagram<'a> {
     pub read: Moment,
 }
 
+/// A datagram that is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct HeldDatagram {
+    bytes: Vec<u8>,
+    from: SocketAddr,
+    ecn: Ecn,
+    arrived: Moment,
+    read: Moment,
+}
+
+impl HeldDatagram {
+    pub fn of(datagram: &Datagram<'_>) -> HeldDatagram {
+        let Datagram { bytes, from, ecn, arrived, read } = *datagram;
+        HeldDatagram { bytes: bytes.to_vec(), from, ecn, arrived, read }
+    }
+
+    pub fn datagram(&self) -> Datagram<'_> {
+        let HeldDatagram { ref bytes, from, ecn, arrived, read } = *self;
+        Datagram { bytes, from, ecn, arrived, read }
+    }
+}
+
 /// What a datagram is beside its bytes.
 #[derive(Clone, Copy, Debug)]
 struct Envelope {

@@ -1,7 +1,7 @@
 //! What a transport brings to the receiving driver: datagrams become packets of a session, and answers become datagrams.
 
 use crate::output::NetCounters;
-use crate::socket::Datagram;
+use crate::socket::{Datagram, HeldDatagram};
 use paceline_cc::StreamId;
 use paceline_transport::rtp::RtpFeedback;
 use paceline_units::Time;
@@ -87,6 +87,11 @@ pub(crate) trait ReceivingCodec {
         counters: &mut NetCounters,
         take: impl FnMut(SessionPacket<'_>),
     );
+
+    /// The next datagram that was held and is to be received now.
+    fn poll_held(&mut self) -> Option<HeldDatagram> {
+        None
+    }
 
     /// A report of the session is to go to its sender.
     fn report(&mut self, report: &RtpFeedback);

@@ -107,6 +107,9 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
             for datagram in inbox.datagrams() {
                 self.port.capture(&datagram);
                 self.take(&datagram);
+                while let Some(held) = self.codec.poll_held() {
+                    self.take(&held.datagram());
+                }
             }
         }
         self.inbox = inbox;

@@ -28,7 +28,7 @@ mod driver;
 pub(crate) mod rtp;
 mod seen;
 pub(crate) mod session;
-mod times;
+pub(crate) mod times;
 
 use crate::agreed::Agreed;
 use crate::choice::{ChosenFlow, ChosenFlows, Over};

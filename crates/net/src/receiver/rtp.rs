@@ -7,7 +7,7 @@ use crate::output::NetCounters;
 use crate::peer::SenderFilter;
 use crate::remote::Remote;
 use crate::session_rate::SessionRate;
-use crate::socket::Datagram;
+use crate::socket::{Datagram, HeldDatagram};
 use paceline_cc::StreamId;
 use paceline_scenario::build::RtpParts;
 use paceline_transport::rtp::rtcp::{IncomingRepair, IncomingStream, ReceiverSession, RtcpConfig};
@@ -238,6 +238,10 @@ impl ReceivingCodec for RtpReceivingCodec {
         if let Some(view) = restored.map(|came| came.packet) {
             self.restore(&view, take);
         }
+    }
+
+    fn poll_held(&mut self) -> Option<HeldDatagram> {
+        self.filter.poll_held()
     }
 
     fn report(&mut self, report: &RtpFeedback) {

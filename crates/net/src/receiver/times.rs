@@ -101,15 +101,17 @@ impl CaptureTimes {
         after.is_some_and(|after| -TIME_DOUBT <= after && after <= TIME_DOUBT)
     }
 
-    /// Whether a timestamp that arrived at `now` goes with the one that was refused before it: it is at most as much later as
-    /// the packet is, but for [`TIME_DOUBT`] either way.
+    /// Whether a timestamp that arrived at `now` goes with the one that was refused before it.
     fn agrees(&self, now: Time, timestamp: u32) -> bool {
-        let goes = |(refused, at): (u32, Time)| {
-            let most = media_ticks_of(Time::ZERO + now.saturating_since(at)) + 2 * u64::from(TICKS_DOUBT);
-            u64::from(timestamp.wrapping_sub(refused).wrapping_add(TICKS_DOUBT)) <= most
-        };
-        self.refused.is_some_and(goes)
+        self.refused.is_some_and(|refused| go_together(refused, (timestamp, now)))
     }
+}
+
+/// Whether two RTP timestamps can be of packets that arrived at these times, one after the other: the second is at most as much later as
+/// its packet is, but for [`TIME_DOUBT`] either way.
+pub(crate) fn go_together((one, came): (u32, Time), (other, now): (u32, Time)) -> bool {
+    let most = media_ticks_of(Time::ZERO + now.saturating_since(came)) + 2 * u64::from(TICKS_DOUBT);
+    u64::from(other.wrapping_sub(one).wrapping_add(TICKS_DOUBT)) <= most
 }
 
 #[cfg(test)]

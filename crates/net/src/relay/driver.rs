@@ -236,7 +236,13 @@ impl<'a> RelayDriver<'a> {
             if in_front {
                 in_front = self.flows[place].listen.port.read(inbox)?;
                 taken += inbox.len();
-                inbox.datagrams().try_for_each(|datagram| self.take_forward(place, &datagram))?;
+                for datagram in inbox.datagrams() {
+                    self.counters.received += 1;
+                    self.take_forward(place, &datagram)?;
+                    while let Some(held) = self.flows[place].filter.poll_held() {
+                        self.take_forward(place, &held.datagram())?;
+                    }
+                }
             }
             if behind {
                 behind = self.flows[place].out.port.read(inbox)?;
@@ -249,7 +255,6 @@ impl<'a> RelayDriver<'a> {
 
     /// A datagram from a flow's sender's side.
     fn take_forward(&mut self, place: usize, datagram: &Datagram<'_>) -> Result<(), NetError> {
-        self.counters.received += 1;
         let now = self.opened.time_of(datagram.arrived);
         let filter = &mut self.flows[place].filter;
         let Some(admitted) = filter.admit(now, datagram, &mut self.counters) else { return Ok(()) };

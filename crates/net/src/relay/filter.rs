@@ -5,7 +5,7 @@ use crate::choice::Over;
 use crate::clock::Moment;
 use crate::output::NetCounters;
 use crate::peer::SenderFilter;
-use crate::socket::Datagram;
+use crate::socket::{Datagram, HeldDatagram};
 use paceline_cc::StreamId;
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::dccp::PacketType;
@@ -77,6 +77,14 @@ impl Filter {
                 Some(Admitted { data, established: !packet.new, begins })
             }
             Filter::Dccp(filter) => filter.admit(now, datagram, counters),
+        }
+    }
+
+    /// The next datagram that was held and is to be admitted now.
+    pub fn poll_held(&mut self) -> Option<HeldDatagram> {
+        match self {
+            Filter::Rtp(filter) => filter.poll_held(),
+            Filter::Dccp(_) => None,
         }
     }
 

@@ -30,6 +30,7 @@ mod live;
 #[path = "../long/mod.rs"]
 mod long;
 mod long_calls;
+mod moving;
 mod one_end;
 mod opaque;
 mod pairs;
