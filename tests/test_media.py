@@ -114,6 +114,11 @@ def test_events_and_ends() -> None:
     sender.push(call.now, 9, bytes(10), frame=8, marker=True)
     sender.remove_stream(call.now, streams[1])
     call.run(1, streams[0])
+    whole = bytes([0x80, 0xE0, 0, 1, 0, 0, 0, 9, 0, 0, 0, 1]) + b"payload"
+    sender.push(call.now, streams[0], whole, frame=9, whole=True)
+    sent = sender.poll(call.now)
+    assert sent is not None
+    assert (sent.data[-7:], sent.stream, sent.ecn) == (b"payload", streams[0], 0)
     receiver.leave()
     call.run(1, streams[0])
     events = list(iter(sender.poll_event, None))
@@ -125,11 +130,6 @@ def test_events_and_ends() -> None:
     assert (9, 8, 0, "removed") in discards
     assert [event.ssrc for event in events if event.kind == "ended"] == [99]
     assert [(event.kind, event.ssrc) for event in iter(receiver.poll_event, None)] == [("ended", 600)]
-    whole = bytes([0x80, 0xE0, 0, 1, 0, 0, 0, 9, 0, 0, 0, 1]) + b"payload"
-    sender.push(call.now, streams[0], whole, frame=9, whole=True)
-    sent = sender.poll(call.now)
-    assert sent is not None
-    assert (sent.data[-7:], sent.stream, sent.ecn) == (b"payload", streams[0], 0)
     sender.stop(call.now)
     assert sender.poll(call.now) is not None, "it says goodbye"
 

@@ -75,6 +75,26 @@ def test_sigterm_abandons_a_sender(call_file: Path, peer: socket.socket) -> None
 
 
 @pytest.mark.real_time
+def test_a_silence_is_said_and_waited_for_as_the_options_say(call_file: Path) -> None:
+    port = free_port()
+    waits = ["--silence", "6", "--duration", "90", "--set", 'flows.video.pause=[["1s", "2s"]]']
+    with (
+        start("receive", call_file, "--listen", f"127.0.0.1:{port}", *waits, "--json") as receiver,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
+    ):
+        wait_for_listener(port)
+        for sequence in range(20):
+            header = bytes([0x80, 98, 0, sequence, 0, 0, 0, 0, 0, 0, 0, 7])
+            sender.sendto(header + bytes(100), ("127.0.0.1", port))
+        found, said = receiver.communicate(timeout=PATIENCE_S)
+    assert receiver.returncode == 0, said
+    lines = said.splitlines()
+    assert lines[0].startswith("warning: nothing arrived since 0.0 s"), said
+    assert any(line.startswith("warning: the run ended at ") and " of 90.0 s: " in line for line in lines), said
+    assert json.loads(found)["duration_s"] >= 7.0, "the pause of a second is none of the silence"
+
+
+@pytest.mark.real_time
 def test_one_unanswered_flow_of_two_is_told_and_the_other_goes_on(tmp_path: Path, cli: Run) -> None:
     call = tmp_path / "calls.toml"
     call.write_text(CALL + CALL[CALL.index("[flows.video]") :].replace("video", "slides"))

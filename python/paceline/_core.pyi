@@ -283,16 +283,19 @@ def send(
     group: str | None = None,
     group_kind: str | None = None,
     progress: Callable[[float], None] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> RunOutput: ...
 def receive(
     scenario: Scenario,
     *,
     listen: str,
     duration_s: float | None = None,
+    silence_s: float | None = None,
     flow: str | None = None,
     capture: Path | None = None,
     peer: str = "standard",
     progress: Callable[[float], None] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> RunOutput: ...
 def link(
     scenario: Scenario,
@@ -302,6 +305,7 @@ def link(
     flow: str | None = None,
     opaque: bool = False,
     progress: Callable[[float], None] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> RunOutput: ...
 def live(
     scenario: Scenario,
@@ -310,6 +314,7 @@ def live(
     sender_capture: Path | None = None,
     receiver_capture: Path | None = None,
     progress: Callable[[float], None] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> tuple[RunOutput, RunOutput, RunOutput]: ...
 def tunnel(
     scenario: Scenario,

@@ -19,6 +19,9 @@ from paceline.simulation import Progress, simulate
 Runner = Callable[[LoadedScenario, "Progress | None"], Result]
 """What turns a scenario into a result: the simulator's, or one of these."""
 
+Say = Callable[[str], None]
+"""Told a line at once that whoever waits for a run should see: that the other end is silent, and that it is there again."""
+
 
 class NetworkError(PacelineError):
     """A socket could not be opened or used."""
@@ -34,6 +37,7 @@ def sender(
     group_kind: str | None = None,
     peer: str = "standard",
     qlog: Path | None = None,
+    say: Say | None = None,
 ) -> Runner:
     """Sends the scenario's media to a receiver or relay at HOST:PORT; of one flow it may write a capture and a qlog.
 
@@ -43,7 +47,7 @@ def sender(
     otherwise than the texts say.
     """
     sharing = {"exchange": exchange, "group_by": group_by, "group": group, "group_kind": group_kind}
-    return _logging("client", qlog, capture, partial(_runner, _core.send, to=to, flow=flow, peer=peer, **sharing))
+    return _logging("client", qlog, capture, partial(_runner, _core.send, to=to, flow=flow, peer=peer, say=say, **sharing))
 
 
 def receiver(
@@ -53,15 +57,24 @@ def receiver(
     capture: Path | None = None,
     peer: str = "standard",
     qlog: Path | None = None,
+    silence_s: float | None = None,
+    say: Say | None = None,
 ) -> Runner:
-    """Receives media at HOST:PORT and sends feedback; of one flow it may write a capture and a qlog."""
-    call = partial(_runner, _core.receive, listen=listen, duration_s=duration_s, flow=flow, peer=peer)
+    """Receives media at HOST:PORT and sends feedback; of one flow it may write a capture and a qlog.
+
+    The run ends after `duration_s`, or else the scenario's duration, or before that when packets have stayed away for
+    `silence_s` longer than the scenario plans.
+    """
+    times = {"duration_s": duration_s, "silence_s": silence_s}
+    call = partial(_runner, _core.receive, listen=listen, flow=flow, peer=peer, say=say, **times)
     return _logging("server", qlog, capture, call)
 
 
-def relay(listen: str, forward: str, flow: str | None = None, *, opaque: bool = False) -> Runner:
+def relay(
+    listen: str, forward: str, flow: str | None = None, *, opaque: bool = False, say: Say | None = None
+) -> Runner:
     """Passes packets from HOST:PORT on to another, through the scenario's link: the flow's, or any UDP if `opaque`."""
-    return _runner(_core.link, listen=listen, forward=forward, flow=flow, opaque=opaque)
+    return _runner(_core.link, listen=listen, forward=forward, flow=flow, opaque=opaque, say=say)
 
 
 def tunnel(left: str, right: str, flow: str | None = None) -> Runner:
@@ -80,7 +93,9 @@ def exchange(socket: Path, expiry_s: float | None = None, say: Callable[[str], N
         return dict(_core.exchange(socket, expiry_s=expiry_s, say=say))
 
 
-def live(flow: str | None = None, *, simulated: bool = False, qlog: Path | None = None) -> Runner:
+def live(
+    flow: str | None = None, *, simulated: bool = False, qlog: Path | None = None, say: Say | None = None
+) -> Runner:
     """Runs sender, links and receiver of a flow on this machine in real time, and merges what they know.
 
     They are one process: they speak over ports that the system chooses, and end together. `simulated`: the scenario is
@@ -91,7 +106,7 @@ def live(flow: str | None = None, *, simulated: bool = False, qlog: Path | None 
         def call(sender: Path | None = None, receiver: Path | None = None) -> tuple[Result, Result, Result]:
             captures = {"sender_capture": sender, "receiver_capture": receiver}
             with _plain_errors():
-                outputs = _core.live(scenario.core, flow=flow, progress=progress, **captures)
+                outputs = _core.live(scenario.core, flow=flow, progress=progress, say=say, **captures)
             first, second, third = (Result(output, scenario) for output in outputs)
             return first, second, third
 

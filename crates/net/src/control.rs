@@ -5,13 +5,46 @@ use paceline_units::Time;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// What a run tells while it goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress<'t> {
+    /// A sample was taken at this time of the run.
+    Reached(Time),
+    /// Something odd that whoever waits for the run should know now.
+    Warned(&'t str),
+    /// What the run waits for, after a while.
+    Waits(&'t str),
+}
+
+impl Progress<'_> {
+    /// The time that is reached, if that is told.
+    pub fn reached(self) -> Option<Time> {
+        match self {
+            Progress::Reached(at) => Some(at),
+            Progress::Warned(_) | Progress::Waits(_) => None,
+        }
+    }
+
+    /// The same, of which what is said in words is changed.
+    pub(crate) fn reworded(self, words: impl FnOnce(&str) -> String, tell: impl FnOnce(Progress<'_>)) {
+        match self {
+            Progress::Reached(_) => tell(self),
+            Progress::Warned(said) => tell(Progress::Warned(&words(said))),
+            Progress::Waits(said) => tell(Progress::Waits(&words(said))),
+        }
+    }
+}
+
+/// Who is told how a run goes.
+pub(crate) type Told<'a> = dyn Fn(Progress<'_>) + Sync + 'a;
+
 /// What a caller holds of a run while it goes on.
 #[derive(Clone, Copy)]
 pub struct Control<'a> {
     /// Set by anybody, such as a handler of Ctrl-C: the run ends within a tenth of a second, with its figures so far.
     pub stop: &'a AtomicBool,
-    /// Called at each sample with the run's time.
-    pub progress: &'a dyn Fn(Time),
+    /// Called at each sample with the run's time, and with what is to be said at once. Maybe from several threads.
+    pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
 }
 
 impl Control<'_> {
@@ -29,8 +62,12 @@ pub(crate) fn in_threads<E: Send, T: Send>(
 ) -> Result<Vec<T>, NetError> {
     let (stop, run, mut ends) = (control.stop, &run, ends.into_iter());
     let first = ends.next();
+    let said = &|told: Progress<'_>| match told {
+        Progress::Reached(_) => {}
+        Progress::Warned(_) | Progress::Waits(_) => (control.progress)(told),
+    };
     std::thread::scope(|threads| {
-        let others = ends.map(|end| threads.spawn(move || run(end, &Control { stop, progress: &|_| () })));
+        let others = ends.map(|end| threads.spawn(move || run(end, &Control { stop, progress: said })));
         let others: Vec<_> = others.collect();
         let first: Vec<_> = first.into_iter().map(|end| run(end, control)).collect();
         let others =

@@ -52,6 +52,7 @@ pub mod script;
 mod secret;
 pub mod sender;
 mod session_rate;
+mod silence;
 mod socket;
 mod ssrc;
 mod wait;
@@ -60,7 +61,7 @@ pub use address::{parse_address, resolve_address};
 pub use agreed::{Agreed, Media, Repair};
 pub use browser::{BrowserCall, BrowserOutput, IceCredentials, Role};
 pub use capture::GrowingFile;
-pub use control::Control;
+pub use control::{Control, Progress};
 pub use error::NetError;
 pub use exchange::{
     ExchangeClient, ExchangeCounters, ExchangeLimits, ExchangeOptions, ExchangeServer, GroupBy,

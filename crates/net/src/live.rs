@@ -4,7 +4,8 @@
 //! all three, however; and one that fails ends the others.
 
 use crate::{
-    Control, NetError, NetOutput, ReceiveOptions, Receiver, Relay, RelayOptions, SendOptions, Sender,
+    Control, NetError, NetOutput, Progress, ReceiveOptions, Receiver, Relay, RelayOptions, SendOptions,
+    Sender,
 };
 use paceline_scenario::Loaded;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -64,12 +65,19 @@ pub fn live(loaded: &Loaded, options: &LiveOptions, control: &Control<'_>) -> Re
     let sends = SendOptions { flow: flow.clone(), capture, ..SendOptions::to(relay.address()?) };
     let sender = Sender::bind(loaded, &sends)?;
     let stop = control.stop;
-    let quiet = move || Control { stop, progress: &|_| () };
+    // How far the call is the sender tells; what is to be said each end.
+    let [of_link, of_receiver] = [1, 2].map(|place: usize| {
+        move |told: Progress<'_>| {
+            if told.reached().is_none() {
+                told.reworded(|said| format!("{}: {said}", ENDS[place]), control.progress);
+            }
+        }
+    });
     let (told, ended) = channel();
     let gathered = std::thread::scope(|threads| {
         let [second, third] = [told.clone(), told.clone()];
-        threads.spawn(move || report(1, &second, || relay.run(&quiet())));
-        threads.spawn(move || report(2, &third, || receiver.run(&quiet())));
+        threads.spawn(move || report(1, &second, || relay.run(&Control { stop, progress: &of_link })));
+        threads.spawn(move || report(2, &third, || receiver.run(&Control { stop, progress: &of_receiver })));
         let gathered = threads.spawn(move || gather(&ended, stop));
         report(SENDER, &told, || sender.run(control));
         gathered.join()

@@ -7,6 +7,7 @@
 use crate::address::{local_for, require_port};
 use crate::agreed::Agreed;
 use crate::clock::Moment;
+use crate::control::Progress;
 use crate::socket::{Inbox, UdpPort};
 use crate::ssrc::PROBE_SSRC;
 use crate::wait::{PreciseTimers, wait_for};
@@ -69,7 +70,7 @@ impl PathProber {
                     refused: None,
                 });
             }
-            (control.progress)(Time::from_nanos((run.probe.progress() * 1e9) as u64));
+            (control.progress)(Progress::Reached(Time::from_nanos((run.probe.progress() * 1e9) as u64)));
             let due = run.probe.next_timeout().unwrap_or(Time::ZERO);
             wait_for(&[&run.port], Moment::from_nanos(due.as_nanos()))?;
         }

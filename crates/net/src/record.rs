@@ -1,17 +1,15 @@
 //! What one end writes down of its flows: figures and time series, of what it can know.
 
 use crate::choice::ScenarioFlow;
+use crate::control::{Progress, Told};
 use crate::{NetCounters, NetError, NetOutput};
 use paceline_media::PlayoutCounters;
 use paceline_metrics::{
     Facts, Fairness, FlowRecorder, LinkRecorder, ReceivedPacket, Summary, Tick, Ticker, flow_series,
     link_series,
 };
-use paceline_units::{Time, TimeDelta};
+use paceline_units::Time;
 use std::collections::BTreeMap;
-
-/// If the other end says nothing for so long, a warning is due.
-pub(crate) const SILENCE: TimeDelta = TimeDelta::from_secs(5);
 
 /// The record of a flow at a sender, a receiver or a relay.
 pub(crate) struct FlowRecord<'a> {
@@ -29,6 +27,11 @@ impl<'a> FlowRecord<'a> {
         FlowRecord { flow, ticker: recorder.ticker(), recorder, packets: 0 }
     }
 
+    /// Name of the flow.
+    pub fn name(&self) -> &'a str {
+        &self.flow.spec.name
+    }
+
     /// A data packet reached the receiver.
     pub fn received(&mut self, packet: &ReceivedPacket) {
         self.packets += 1;
@@ -41,11 +44,11 @@ impl<'a> FlowRecord<'a> {
     }
 
     /// Does the receiving end's part of the next tick that is due at `now`, if any is.
-    pub fn tick(&mut self, now: Time, playout: PlayoutCounters, progress: &dyn Fn(Time)) -> Option<Tick> {
+    pub fn tick(&mut self, now: Time, playout: PlayoutCounters, progress: &Told<'_>) -> Option<Tick> {
         let tick = self.ticker.due(now)?;
         self.recorder.tick_receiver(tick, playout);
         if let Tick::Sample(at) = tick {
-            progress(at);
+            progress(Progress::Reached(at));
         }
         Some(tick)
     }
@@ -88,11 +91,15 @@ pub(crate) fn joined(mut ended: Vec<Ended<'_>>, beside: Vec<String>) -> Result<N
         counters.unanswered_flows += u64::from(unanswered.is_some());
         said.extend(unanswered.map(|error| error.to_string()));
         let name = &record.flow.spec.name;
-        warnings
-            .extend(said.into_iter().map(|said| if several { format!("flow {name}: {said}") } else { said }));
+        warnings.extend(said.into_iter().map(|said| named(several, name, said)));
         records.push(record);
     }
     Ok(finish(records, ran, &[], counters, warnings))
+}
+
+/// What is said of a flow, with its name where there are several.
+pub(crate) fn named(several: bool, name: &str, said: String) -> String {
+    if several { format!("flow {name}: {said}") } else { said }
 }
 
 /// What came of a run of several flows, all of one path, that ended `ran` after its zero.

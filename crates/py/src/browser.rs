@@ -1,6 +1,6 @@
 //! A call with a browser over a scenario's links.
 
-use crate::network::{Interrupt, attend, failure, output};
+use crate::network::{Interrupt, Listeners, attend, failure, output};
 use crate::output::RunOutput;
 use crate::source::Scenario;
 use paceline_net::{Agreed, BrowserCall, Media, Repair, Role};
@@ -38,7 +38,8 @@ pub fn browser(
         said.extract(py)?;
     let repair = repair.map(|(original, ssrc, payload_type)| Repair { original, ssrc, payload_type });
     let agreed = Agreed { payload_type, transport_wide, media: Media::Vp8, repair };
-    let both = attend(py, loaded, Interrupt::Ends, progress, |_, control| call.run(&ufrag, agreed, control))?;
+    let told = Listeners { progress, say: None };
+    let both = attend(py, loaded, Interrupt::Ends, told, |_, control| call.run(&ufrag, agreed, control))?;
     let zero = both.zero.map(|nanos| nanos as f64 / 1e9);
     Ok((output(loaded, both.endpoint), output(loaded, both.link), zero))
 }

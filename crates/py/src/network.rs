@@ -4,8 +4,8 @@ use crate::exchange::options;
 use crate::output::RunOutput;
 use crate::source::Scenario;
 use paceline_net::{
-    Control, LiveOptions, LiveOutput, NetError, NetOutput, OpaqueRelay, ReceiveOptions, Relay, RelayOptions,
-    SendOptions, Sender, TunnelOptions, resolve_address,
+    Control, LiveOptions, LiveOutput, NetError, NetOutput, OpaqueRelay, Progress, ReceiveOptions, Relay,
+    RelayOptions, SendOptions, Sender, TunnelOptions, resolve_address,
 };
 use paceline_scenario::{Loaded, Transport};
 use paceline_units::{Time, TimeDelta};
@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// How often Python is asked whether to go on, and told how far the run is.
@@ -28,9 +29,16 @@ pub(crate) enum Interrupt {
     Ends,
 }
 
+/// Who is told of a run while it goes on: how far it is, as a part of it, and what whoever waits for it should know at once.
+#[derive(Default)]
+pub(crate) struct Listeners {
+    pub progress: Option<Py<PyAny>>,
+    pub say: Option<Py<PyAny>>,
+}
+
 /// Sends the media of a flow to a receiver or relay.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, to, flow=None, capture=None, peer="standard", exchange=None, group_by="name", group=None, group_kind=None, progress=None))]
+#[pyo3(signature = (scenario, *, to, flow=None, capture=None, peer="standard", exchange=None, group_by="name", group=None, group_kind=None, progress=None, say=None))]
 #[allow(clippy::too_many_arguments, reason = "each has its name in Python")]
 pub fn send(
     py: Python<'_>,
@@ -44,41 +52,45 @@ pub fn send(
     group: Option<String>,
     group_kind: Option<String>,
     progress: Option<Py<PyAny>>,
+    say: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
     let interrupt = what_interrupts(&scenario.loaded, flow.as_deref());
     let exchange = options(exchange, group_by, group, group_kind)?;
     let remote = peer.parse().map_err(failure)?;
     let options = SendOptions { flow, capture, remote, exchange, ..SendOptions::to(address(py, to, None)?) };
-    drive(py, &scenario.loaded, interrupt, progress, |loaded, control| {
+    drive(py, &scenario.loaded, interrupt, Listeners { progress, say }, |loaded, control| {
         Sender::bind(loaded, &options)?.run(control)
     })
 }
 
 /// Receives media and sends feedback.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, listen, duration_s=None, flow=None, capture=None, peer="standard", progress=None))]
+#[pyo3(signature = (scenario, *, listen, duration_s=None, silence_s=None, flow=None, capture=None, peer="standard", progress=None, say=None))]
 #[allow(clippy::too_many_arguments, reason = "each has its name in Python")]
 pub fn receive(
     py: Python<'_>,
     scenario: &Scenario,
     listen: &str,
     duration_s: Option<f64>,
+    silence_s: Option<f64>,
     flow: Option<String>,
     capture: Option<PathBuf>,
     peer: &str,
     progress: Option<Py<PyAny>>,
+    say: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
-    let (duration, remote) = (duration_s.map(TimeDelta::from_secs_f64), peer.parse().map_err(failure)?);
-    let options =
-        ReceiveOptions { flow, duration, capture, remote, ..ReceiveOptions::on(address(py, listen, None)?) };
-    drive(py, &scenario.loaded, Interrupt::Ends, progress, |loaded, control| {
+    let [duration, silence] = [duration_s, silence_s].map(|seconds| seconds.map(TimeDelta::from_secs_f64));
+    let (remote, listen) = (peer.parse().map_err(failure)?, address(py, listen, None)?);
+    let options = ReceiveOptions { flow, duration, silence, capture, remote, ..ReceiveOptions::on(listen) };
+    drive(py, &scenario.loaded, Interrupt::Ends, Listeners { progress, say }, |loaded, control| {
         paceline_net::receive(Some(loaded), &options, control)
     })
 }
 
 /// Passes packets on through the links of a flow's path, in real time: the flow's own, or whatever UDP comes.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, listen, forward, flow=None, opaque=false, progress=None))]
+#[pyo3(signature = (scenario, *, listen, forward, flow=None, opaque=false, progress=None, say=None))]
+#[allow(clippy::too_many_arguments, reason = "each has its name in Python")]
 pub fn link(
     py: Python<'_>,
     scenario: &Scenario,
@@ -87,19 +99,26 @@ pub fn link(
     flow: Option<String>,
     opaque: bool,
     progress: Option<Py<PyAny>>,
+    say: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
     let listen = address(py, listen, None)?;
     let forward = address(py, forward, Some(listen))?;
     let options = RelayOptions { flow, ..RelayOptions::between(listen, forward) };
-    drive(py, &scenario.loaded, Interrupt::Ends, progress, |loaded, control| match opaque {
-        true => OpaqueRelay::bind(loaded, &options)?.run(control),
-        false => Relay::bind(loaded, &options)?.run(control),
-    })
+    drive(
+        py,
+        &scenario.loaded,
+        Interrupt::Ends,
+        Listeners { progress, say },
+        |loaded, control| match opaque {
+            true => OpaqueRelay::bind(loaded, &options)?.run(control),
+            false => Relay::bind(loaded, &options)?.run(control),
+        },
+    )
 }
 
 /// Runs sender, links and receiver of a flow on this machine, in real time; what each of them knows, in this order.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, flow=None, sender_capture=None, receiver_capture=None, progress=None))]
+#[pyo3(signature = (scenario, *, flow=None, sender_capture=None, receiver_capture=None, progress=None, say=None))]
 pub fn live(
     py: Python<'_>,
     scenario: &Scenario,
@@ -107,10 +126,11 @@ pub fn live(
     sender_capture: Option<PathBuf>,
     receiver_capture: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
+    say: Option<Py<PyAny>>,
 ) -> PyResult<(RunOutput, RunOutput, RunOutput)> {
     let (loaded, interrupt) = (&scenario.loaded, what_interrupts(&scenario.loaded, flow.as_deref()));
     let options = LiveOptions { flow, sender_capture, receiver_capture };
-    let ended = attend(py, loaded, interrupt, progress, |loaded, control| {
+    let ended = attend(py, loaded, interrupt, Listeners { progress, say }, |loaded, control| {
         paceline_net::live(loaded, &options, control)
     })?;
     let LiveOutput { sender, link, receiver } = ended;
@@ -129,7 +149,8 @@ pub fn tunnel(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
     let options = TunnelOptions { flow, ..TunnelOptions::between(left, right) };
-    drive(py, &scenario.loaded, Interrupt::Ends, progress, |loaded, control| {
+    let told = Listeners { progress, say: None };
+    drive(py, &scenario.loaded, Interrupt::Ends, told, |loaded, control| {
         paceline_net::tunnel(loaded, &options, control)
     })
 }
@@ -165,21 +186,19 @@ pub(crate) fn attend<T: Send>(
     py: Python<'_>,
     loaded: &Loaded,
     interrupt: Interrupt,
-    progress: Option<Py<PyAny>>,
+    told: Listeners,
     work: impl FnOnce(&Loaded, &Control<'_>) -> Result<T, NetError> + Send,
 ) -> PyResult<T> {
-    let (stop, reached) = (AtomicBool::new(false), AtomicU64::new(0));
+    let (stop, heard) = (AtomicBool::new(false), Heard::default());
     let duration = loaded.scenario.duration.as_secs_f64();
     let mut interrupted = None;
     let output = std::thread::scope(|threads| {
-        let (stop, reached) = (&stop, &reached);
-        let worker = threads.spawn(move || {
-            let note = |now: Time| reached.store(now.as_nanos(), Ordering::Relaxed);
-            work(loaded, &Control { stop, progress: &note })
-        });
+        let (stop, heard) = (&stop, &heard);
+        let worker = threads
+            .spawn(move || work(loaded, &Control { stop, progress: &|progress| heard.hear(progress) }));
         while !worker.is_finished() {
             py.detach(|| wait(|| worker.is_finished()));
-            if let Err(signal) = look_up(py, &progress, reached, duration) {
+            if let Err(signal) = look_up(py, &told, heard, duration) {
                 stop.store(true, Ordering::Relaxed);
                 interrupted = interrupted.take().or(Some(signal));
             }
@@ -198,10 +217,10 @@ fn drive(
     py: Python<'_>,
     loaded: &Loaded,
     interrupt: Interrupt,
-    progress: Option<Py<PyAny>>,
+    told: Listeners,
     work: impl FnOnce(&Loaded, &Control<'_>) -> Result<NetOutput, NetError> + Send,
 ) -> PyResult<RunOutput> {
-    Ok(output(loaded, attend(py, loaded, interrupt, progress, work)?))
+    Ok(output(loaded, attend(py, loaded, interrupt, told, work)?))
 }
 
 /// What Python sees of one end.
@@ -229,10 +248,35 @@ fn pause(span: Duration) {
     std::thread::sleep(span);
 }
 
-fn look_up(py: Python<'_>, progress: &Option<Py<PyAny>>, reached: &AtomicU64, duration: f64) -> PyResult<()> {
+/// What a run has told that Python has still to be told.
+#[derive(Default)]
+struct Heard {
+    reached: AtomicU64,
+    said: Mutex<Vec<String>>,
+}
+
+impl Heard {
+    fn hear(&self, progress: Progress<'_>) {
+        match progress {
+            Progress::Reached(now) => self.reached.store(now.as_nanos(), Ordering::Relaxed),
+            Progress::Warned(said) => self.say(format!("warning: {said}")),
+            Progress::Waits(said) => self.say(said.into()),
+        }
+    }
+
+    fn say(&self, line: String) {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+}
+
+fn look_up(py: Python<'_>, told: &Listeners, heard: &Heard, duration: f64) -> PyResult<()> {
     py.check_signals()?;
-    if let Some(progress) = progress {
-        let now = Time::from_nanos(reached.load(Ordering::Relaxed)).as_secs_f64();
+    let said = std::mem::take(&mut *heard.said.lock().unwrap_or_else(PoisonError::into_inner));
+    if let Some(say) = &told.say {
+        said.into_iter().try_for_each(|said| say.call1(py, (said,)).map(drop))?;
+    }
+    if let Some(progress) = &told.progress {
+        let now = Time::from_nanos(heard.reached.load(Ordering::Relaxed)).as_secs_f64();
         progress.call1(py, ((now / duration).min(1.0),))?;
     }
     Ok(())

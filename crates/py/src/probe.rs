@@ -2,7 +2,7 @@
 
 use crate::network::{address, failure, wait};
 use crate::source::{Scenario, floats};
-use paceline_net::{Control, NetError, PathProber, ProbeOptions, Reflector};
+use paceline_net::{Control, NetError, PathProber, ProbeOptions, Progress, Reflector};
 use paceline_transport::{Observation, ProbePlan, ProbeRecord};
 use paceline_units::param::{ParamError, ParamSet};
 use paceline_units::{Bytes, Time, TimeDelta};
@@ -107,7 +107,9 @@ fn beside<T: Send>(
     let output = std::thread::scope(|threads| {
         let (stop, reached) = (&stop, &reached);
         let worker = threads.spawn(move || {
-            let note = |part: Time| reached.store(part.as_nanos(), Ordering::Relaxed);
+            let note = |told: Progress<'_>| {
+                reached.store(told.reached().map_or(0, Time::as_nanos), Ordering::Relaxed);
+            };
             work(&Control { stop, progress: &note })
         });
         while !worker.is_finished() {

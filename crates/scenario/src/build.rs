@@ -11,6 +11,7 @@ use crate::error::{Place, ScenarioError};
 use crate::files::{FileError, Loader};
 use crate::overrides;
 use crate::rate::*;
+use crate::schema;
 use crate::source::*;
 use crate::spec::*;
 use paceline_cc::{AnyController, CeResponse, Controller, FlowSetup, Limits, StreamId, Verb};
@@ -47,6 +48,25 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// What it is built of.
     pub parts: Parts,
+}
+
+impl Loaded {
+    /// The same scenario, for longer: a flow without an end of its own, and its streams, go on until then.
+    ///
+    /// # Errors
+    /// If that makes more rows of time series than a run keeps.
+    pub fn lasting(&self, duration: TimeDelta) -> Result<Loaded, ScenarioError> {
+        let mut longer = self.clone();
+        longer.scenario.duration = duration;
+        schema::check_rows(&longer.scenario)?;
+        for (flow, parts) in longer.scenario.flows.iter().zip(&mut longer.parts.flows) {
+            parts.stop = Time::ZERO + flow.stop.unwrap_or(duration);
+            if let EndsParts::Rtp(rtp) = &mut parts.ends {
+                rtp.spans = spans(flow, duration);
+            }
+        }
+        Ok(longer)
+    }
 }
 
 /// Reads a scenario and everything that it names.

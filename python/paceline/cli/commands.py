@@ -277,14 +277,32 @@ def receive(
     listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where media arrives.")] = "127.0.0.1:5004",
     duration: Annotated[
         float | None,
-        typer.Option(min=0.001, metavar="SECONDS", help="How long to listen [default: the scenario's duration]."),
+        typer.Option(min=0.001, max=1e6, metavar="SECONDS", help="How long to listen [default: the scenario's duration]."),
+    ] = None,
+    silence: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001,
+            max=1e6,
+            metavar="SECONDS",
+            help="End when packets have stayed away for so long beyond what the scenario plans [default: at its end].",
+        ),
     ] = None,
 ) -> None:
     """Receive over a real socket: RTP, answered with RFC 8888 feedback, or DCCP in UDP."""
     with plainly(), terminable():
         from paceline.network import receiver
 
-        ends = receiver(listen, duration, options.flow, options.pcap, options.peer.value, options.qlog)
+        ends = receiver(
+            listen,
+            duration,
+            options.flow,
+            options.pcap,
+            options.peer.value,
+            options.qlog,
+            silence_s=silence,
+            say=say,
+        )
         _run("receiving", options, ends)
 
 
@@ -322,7 +340,7 @@ def send(
         from paceline.network import sender
 
         sharing = (exchange, group_by.value, group, group_kind)
-        ends = sender(to, options.flow, options.pcap, *sharing, peer=options.peer.value, qlog=options.qlog)
+        ends = sender(to, options.flow, options.pcap, *sharing, peer=options.peer.value, qlog=options.qlog, say=say)
         _run("sending", options, ends)
 
 
@@ -356,7 +374,7 @@ def link(
         else:
             _refuse({"--left": left, "--right": right}, "without --tun")
             listen, forward = _needed("--listen", listen, "a relay"), _needed("--forward", forward, "a relay")
-            runner = relay(listen, forward, options.flow, opaque=opaque)
+            runner = relay(listen, forward, options.flow, opaque=opaque, say=say)
         _run("relaying", options, runner)
 
 
@@ -374,7 +392,7 @@ def live(
     with plainly(), terminable():
         from paceline.network import live
 
-        _run("calling", options, live(options.flow, simulated=simulate, qlog=qlog))
+        _run("calling", options, live(options.flow, simulated=simulate, qlog=qlog, say=say))
 
 
 @app.command()

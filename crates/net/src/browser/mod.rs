@@ -19,6 +19,7 @@ mod ice;
 use crate::agreed::Agreed;
 use crate::choice::{ChosenFlow, Over};
 use crate::clock::nanos_since_1970;
+use crate::control::Progress;
 use crate::relay::{Carrier, Limits, both_ways};
 use crate::secret::secret;
 use crate::socket::UdpPort;
@@ -27,13 +28,12 @@ use gate::BrowserGate;
 pub use ice::IceCredentials;
 use ice::IceLite;
 use paceline_scenario::Loaded;
-use paceline_units::{Bytes, Time, TimeDelta};
-use std::cell::OnceCell;
+use paceline_units::{Bytes, TimeDelta};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::panic::resume_unwind;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, sync_channel};
+use std::sync::{Arc, OnceLock};
 
 /// What under way may take.
 const MEMORY: Bytes = Bytes::new(256 << 20);
@@ -134,10 +134,12 @@ impl<'a> BrowserCall<'a> {
                 over.store(true, Ordering::Relaxed);
                 ended
             });
-            let zero = OnceCell::new();
-            let progress = |now: Time| {
-                zero.get_or_init(|| nanos_since_1970().saturating_sub(now.as_nanos()));
-                (control.progress)(now);
+            let zero = OnceLock::new();
+            let progress = |told: Progress<'_>| {
+                if let Progress::Reached(now) = told {
+                    zero.get_or_init(|| nanos_since_1970().saturating_sub(now.as_nanos()));
+                }
+                (control.progress)(told);
             };
             let link = carrier.run(&Control { stop: control.stop, progress: &progress });
             // Else it ends by itself, as the links did.

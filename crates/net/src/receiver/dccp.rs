@@ -44,7 +44,7 @@ pub(super) struct DccpReceivingCodec {
     local: SocketAddr,
     media: bool,
     /// A peer that brings no data for so long gives way to another.
-    silence: Option<TimeDelta>,
+    patience: TimeDelta,
     peer: Option<SenderConnection>,
     /// Whether the peer has brought data: from then on nobody else is let in.
     established: bool,
@@ -56,7 +56,7 @@ impl DccpReceivingCodec {
     pub fn new(
         parts: &DccpParts,
         local: SocketAddr,
-        silence: Option<TimeDelta>,
+        patience: TimeDelta,
     ) -> Result<DccpReceivingCodec, NetError> {
         let config = HostConfig {
             connection: DccpConfig { ect: Ecn::NotEct, ..parts.config.clone() },
@@ -68,7 +68,7 @@ impl DccpReceivingCodec {
         let wrong = |error| NetError::Unsupported { what: format!("dccp.service: {error}") };
         host.listen(FLOW_PORTS.destination, parts.service).map_err(wrong)?;
         let media = is_media(parts);
-        Ok(DccpReceivingCodec { host, local, media, silence, peer: None, established: false, ended: None })
+        Ok(DccpReceivingCodec { host, local, media, patience, peer: None, established: false, ended: None })
     }
 
     fn is_peer(&self, flow: &FlowId) -> bool {
@@ -202,9 +202,7 @@ impl ReceivingCodec for DccpReceivingCodec {
             self.host.handle_timeout(now);
         }
         // A client that connects and brings no data must not keep others out for ever, whatever else it says.
-        let idle = |peer: &&SenderConnection| {
-            self.silence.is_some_and(|most| now.saturating_since(peer.since) >= most)
-        };
+        let idle = |peer: &&SenderConnection| now.saturating_since(peer.since) >= self.patience;
         let idle = self.peer.as_ref().filter(|_| !self.established).filter(idle);
         if let Some(flow) = idle.map(|peer| peer.flow) {
             self.reset(now, &flow);

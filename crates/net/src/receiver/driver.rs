@@ -5,9 +5,11 @@ use super::codec::{ReceivingCodec, SessionPacket};
 use super::session::{Session, SessionConfig};
 use crate::choice::{ChosenFlow, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
+use crate::control::{Progress, Told};
 use crate::output::NetCounters;
 use crate::port::Port;
 use crate::record::{Ended, FlowRecord};
+use crate::silence::{LATE, never_came};
 use crate::socket::{Datagram, Inbox};
 use crate::wait::{Farewell, LONGEST_SLEEP, PreciseTimers, Urgency, wait_for};
 use crate::{Control, NetError};
@@ -34,6 +36,8 @@ pub(super) struct ReceivingDriver<'a, C> {
     duration: TimeDelta,
     /// Whether the run is over, and only the connection is to be closed.
     closing: bool,
+    /// Whether people know that its sender does not come.
+    missed: bool,
 }
 
 impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
@@ -44,7 +48,6 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
         codec: C,
         options: ReceiveOptions,
     ) -> ReceivingDriver<'a, C> {
-        let longest = flow.scenario.duration;
         ReceivingDriver {
             port,
             inbox: Inbox::new(),
@@ -55,15 +58,17 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
             counters: NetCounters::default(),
             clock: DriverClock::from_zero(Moment::now()),
             time: Time::ZERO,
-            duration: options.duration.map_or(longest, |duration| duration.min(longest)),
+            duration: options.duration.unwrap_or(flow.scenario.duration),
             closing: false,
+            missed: false,
             options,
         }
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<Ended<'a>, NetError> {
         let mut timers = PreciseTimers::urgent(Urgency::End);
-        let outside = reachable_from_outside(self.port.socket.address()?);
+        let address = self.port.socket.address()?;
+        let outside = reachable_from_outside(address);
         self.clock = DriverClock::from_zero(Moment::now());
         let ended = loop {
             timers.turn();
@@ -80,20 +85,21 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
             }
         };
         let ran = self.session.as_ref().map_or(Time::ZERO, |session| session.clock.time_of(ended));
+        let given_up = self.gave_up(ran).filter(|_| !control.stopped());
         self.close(control.stopped())?;
         let ReceivingDriver { mut codec, mut counters, port, session, flow, .. } = self;
         let ended = codec.finish(ran, &mut counters);
-        let silent = session.as_ref().and_then(|session| session.silence(ran));
         let captured = port.finish(&mut counters);
-        let warnings = [outside, silent, ended, captured].into_iter().flatten().collect();
-        let record = match session {
+        let (record, silences) = match session {
             Some(session) => session.finish(ran),
             None => {
                 let mut record = FlowRecord::new(flow.flow, Facts::RECEIVER);
                 record.stop(ran, PlayoutCounters::default());
-                record
+                (record, vec![never_came(address, &counters)])
             }
         };
+        let warnings =
+            outside.into_iter().chain(silences).chain(given_up).chain(ended).chain(captured).collect();
         Ok(Ended { record, ran, counters, warnings, unanswered: None })
     }
 
@@ -172,21 +178,39 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
     }
 
     /// Does what is due in the record; true at the end of the run. What arrived up to `known` has been taken.
-    fn is_over(&mut self, known: Moment, progress: &dyn Fn(Time)) -> Result<bool, NetError> {
-        let Some(session) = &mut self.session else {
-            let waited = self.time - Time::ZERO;
-            let Some(patience) = self.options.patience.filter(|patience| waited >= *patience) else {
-                return Ok(false);
-            };
-            let (address, seconds) = (self.port.socket.address()?, patience.as_secs_f64());
-            return Err(NetError::NothingArrived { address, seconds });
-        };
+    fn is_over(&mut self, known: Moment, progress: &Told<'_>) -> Result<bool, NetError> {
+        let Some(session) = &mut self.session else { return self.await_first(progress) };
         let now = session.clock.time_of(known);
         session.tick(now, progress);
-        let silent = now.saturating_since(session.heard);
-        Ok(now >= Time::ZERO + self.duration
-            || self.codec.is_over()
-            || self.options.silence.is_some_and(|most| silent >= most))
+        Ok(now >= Time::ZERO + self.duration || self.codec.is_over() || self.gave_up(now).is_some())
+    }
+
+    /// Says once that no sender comes.
+    ///
+    /// # Errors
+    /// If none came within the options' patience.
+    fn await_first(&mut self, progress: &Told<'_>) -> Result<bool, NetError> {
+        let waited = self.time - Time::ZERO;
+        let address = self.port.socket.address()?;
+        if let Some(patience) = self.options.patience.filter(|patience| waited >= *patience) {
+            return Err(NetError::NothingArrived { address, seconds: patience.as_secs_f64() });
+        }
+        if waited >= LATE && !std::mem::replace(&mut self.missed, true) {
+            progress(Progress::Waits(&never_came(address, &self.counters)));
+        }
+        Ok(false)
+    }
+
+    /// That the sender has been silent for so long at `now` that it is waited for no more, if so.
+    fn gave_up(&self, now: Time) -> Option<String> {
+        let (session, most) = (self.session.as_ref()?, self.options.silence?);
+        (session.silent(now) >= most).then(|| {
+            let (ended, planned) = (now.as_secs_f64(), self.duration.as_secs_f64());
+            format!(
+                "the run ended at {ended:.1} s of {planned:.1} s: nothing had arrived for {:.1} s",
+                most.as_secs_f64()
+            )
+        })
     }
 
     /// Sleeps until something arrives or is due, but not longer than until `until`.

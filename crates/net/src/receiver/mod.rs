@@ -32,11 +32,12 @@ pub(crate) mod times;
 
 use crate::agreed::Agreed;
 use crate::choice::{ChosenFlow, ChosenFlows, Over};
-use crate::control::in_threads;
+use crate::control::{Progress, in_threads};
 use crate::port::Port;
 use crate::record::Ended;
 use crate::remote::Remote;
 use crate::secret::secret;
+use crate::silence::PlannedSilence;
 use crate::socket::UdpPort;
 use crate::ssrc::rtcp_config;
 use crate::{Control, NetError, NetOutput, record};
@@ -50,6 +51,11 @@ use session::SessionConfig;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+/// Whoever connects and brings no data for so long gives way to another.
+const CANDIDATE_PATIENCE: TimeDelta = TimeDelta::from_secs(10);
+/// The silence that ends a flow of which nothing is known.
+const UNKNOWN_SILENCE: TimeDelta = TimeDelta::from_secs(10);
+
 /// What a receiver is told beyond the scenario.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReceiveOptions {
@@ -62,12 +68,13 @@ pub struct ReceiveOptions {
     pub ssrc: Option<u32>,
     /// What packets of RTP are like.
     pub packets: Agreed,
-    /// After at least one packet, the run ends when nothing has arrived for so long; none: it does not. A DCCP connection that
-    /// brings no data for so long is aborted, and the receiver goes on waiting.
+    /// After at least one packet, the run ends when nothing has arrived for so long beyond what the scenario plans; none: it does not. A DCCP
+    /// connection that brings no data for so long, or 10 s, is aborted, and the receiver goes on waiting.
     pub silence: Option<TimeDelta>,
     /// If nothing has arrived at all for so long, the run is an error; none: it waits for ever.
     pub patience: Option<TimeDelta>,
-    /// The run ends so long after its zero, even if the scenario's duration is longer.
+    /// The run ends so long after its zero; none: after the scenario's duration. One that is longer needs a scenario that lasts as long
+    /// ([`Loaded::lasting`]).
     pub duration: Option<TimeDelta>,
     /// The program at the other end.
     pub remote: Remote,
@@ -76,14 +83,14 @@ pub struct ReceiveOptions {
 }
 
 impl ReceiveOptions {
-    /// Listens on `listen` until the scenario's duration is over, or 10 s without a packet.
+    /// Listens on `listen` until the scenario's duration is over.
     pub fn on(listen: SocketAddr) -> ReceiveOptions {
         ReceiveOptions {
             flow: None,
             listen,
             ssrc: None,
             packets: Agreed::OWN,
-            silence: Some(TimeDelta::from_secs(10)),
+            silence: None,
             patience: None,
             duration: None,
             remote: Remote::Standard,
@@ -126,9 +133,13 @@ impl<'a> Receiver<'a> {
     /// If nothing arrives within the options' patience, or the socket fails.
     pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
         let Receiver { ports, chosen, options } = self;
+        let several = chosen.flows.len() > 1;
         let ends = chosen.flows.into_iter().zip(ports).collect();
         let ended = in_threads(ends, control, |(flow, port), control| {
-            receive_flow(flow, port, options.clone(), control)
+            let progress = |told: Progress<'_>| {
+                told.reworded(|said| record::named(several, &flow.spec.name, said.into()), control.progress);
+            };
+            receive_flow(flow, port, options.clone(), &Control { stop: control.stop, progress: &progress })
         })?;
         record::joined(ended, Vec::new())
     }
@@ -163,7 +174,10 @@ fn receive_flow<'a>(
             ReceivingDriver::new(port, flow, config, codec, options).run(control)
         }
         Over::Dccp(parts) => {
-            let codec = DccpReceivingCodec::new(parts, port.socket.address()?, options.silence)?;
+            // A flow that pauses at its start brings its first data after that.
+            let planned = PlannedSilence::of(&flow).lasts(flow.parts.start);
+            let patience = options.silence.unwrap_or(CANDIDATE_PATIENCE) + planned;
+            let codec = DccpReceivingCodec::new(parts, port.socket.address()?, patience)?;
             let (feedback, playout) = (FeedbackConfig::default(), parts.playout);
             let config =
                 SessionConfig { streams: 1, repaired: false, feedback, playout, detection: None, half: None };
@@ -182,10 +196,14 @@ pub fn receive(
     control: &Control<'_>,
 ) -> Result<NetOutput, NetError> {
     if let Some(loaded) = loaded {
-        return Receiver::bind(loaded, options)?.run(control);
+        let longer = options.duration.filter(|duration| *duration > loaded.scenario.duration);
+        let longer = longer.map(|duration| loaded.lasting(duration)).transpose();
+        let longer = longer.map_err(|error| NetError::Unsupported { what: error.to_string() })?;
+        return Receiver::bind(longer.as_ref().unwrap_or(loaded), options)?.run(control);
     }
     let unknown = unknown_flow()?;
-    let mut output = Receiver::bind(&unknown, options)?.run(control)?;
+    let options = ReceiveOptions { silence: options.silence.or(Some(UNKNOWN_SILENCE)), ..options.clone() };
+    let mut output = Receiver::bind(&unknown, &options)?.run(control)?;
     for figures in output.summary.flows.values_mut() {
         (figures.controller, figures.profile) = ("unknown", String::new());
     }

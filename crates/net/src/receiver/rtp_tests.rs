@@ -87,7 +87,7 @@ fn received_with(feedback: &str, packets: &[Packet], warmup_ms: u64) -> Outcome 
         session.handle_timeout(now, report);
         session.tick(now, &|_| ());
     }
-    let record = session.expect("packets").finish(Time::ZERO + TimeDelta::from_secs(5));
+    let record = session.expect("packets").finish(Time::ZERO + TimeDelta::from_secs(5)).0;
     let output =
         crate::record::finish(vec![record], Time::ZERO + TimeDelta::from_secs(5), &[], counters, Vec::new());
     let figures = output.summary.flows.into_values().next().expect("a flow");

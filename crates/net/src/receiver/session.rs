@@ -5,9 +5,11 @@ use super::seen::{Seen, SeenPackets};
 use super::times::{CaptureTimes, plausible_timing};
 use crate::choice::ChosenFlow;
 use crate::clock::{DriverClock, Moment};
+use crate::control::{Progress, Told};
 use crate::losses::{LOST_AFTER, MissingPackets};
 use crate::output::NetCounters;
-use crate::record::{FlowRecord, SILENCE};
+use crate::record::FlowRecord;
+use crate::silence::{Awaited, PlannedSilence, Silences};
 use crate::socket::Datagram;
 use paceline_cc::shared_bottleneck::Params;
 use paceline_cc::{Annotation, AnyReceiverHalf, StreamId};
@@ -47,10 +49,12 @@ struct Stream {
 
 /// A session with one sender.
 pub(crate) struct Session<'a> {
-    flow: ChosenFlow<'a>,
     pub clock: DriverClock,
     /// When anything was heard last.
     pub heard: Time,
+    silences: Silences,
+    /// What people are to be told now.
+    said: Vec<String>,
     record: FlowRecord<'a>,
     /// Added to each packet's size, as on a link.
     overhead: Bytes,
@@ -82,9 +86,10 @@ impl<'a> Session<'a> {
             endpoint.summarise_delays(detection);
         }
         Session {
-            flow,
             clock: DriverClock::with_start(first, flow.parts.start),
             heard: flow.parts.start,
+            silences: Silences::new(Awaited::Packets, PlannedSilence::of(&flow)),
+            said: Vec::new(),
             record: FlowRecord::new(flow.flow, facts),
             overhead: flow.parts.overhead,
             endpoint,
@@ -105,6 +110,7 @@ impl<'a> Session<'a> {
         }
         // Arrival times of a socket are in order but for the reading of two clocks.
         self.heard = self.heard.max(self.clock.time_of(datagram.arrived));
+        self.said.extend(self.silences.on_heard(self.heard));
         let Some(seen) = self.note(packet) else {
             counters.out_of_sequence += 1;
             self.refuse(packet.data.as_ref());
@@ -236,9 +242,16 @@ impl<'a> Session<'a> {
         stream.and_then(|stream| stream.seen.as_ref()).is_some_and(|seen| !seen.contains(number))
     }
 
-    /// Does what is due in the record.
-    pub fn tick(&mut self, now: Time, progress: &dyn Fn(Time)) {
+    /// Does what is due in the record, and tells of silences.
+    pub fn tick(&mut self, now: Time, progress: &Told<'_>) {
         while self.record.tick(now, self.endpoint.playout(), progress).is_some() {}
+        self.said.extend(self.silences.check(now));
+        self.said.drain(..).for_each(|said| progress(Progress::Warned(&said)));
+    }
+
+    /// How long its sender has been silent at `now`, beyond what is planned.
+    pub fn silent(&self, now: Time) -> TimeDelta {
+        self.silences.unplanned(now)
     }
 
     /// When it wants to be called again.
@@ -247,19 +260,9 @@ impl<'a> Session<'a> {
         self.clock.moment_of(due.into_iter().flatten().min().unwrap_or(Time::MAX))
     }
 
-    /// That its sender was silent up to the end at `now`, if that was longer than usual and not planned.
-    pub fn silence(&self, now: Time) -> Option<String> {
-        let (from, parts) = (self.heard, &self.flow.parts);
-        let paused = parts.pauses.iter().any(|&(begin, end)| begin <= now && end > from);
-        let span = now.min(parts.stop).saturating_since(from);
-        (!paused && span >= SILENCE).then(|| {
-            format!("nothing arrived from {:.1} s on, for {:.1} s", from.as_secs_f64(), span.as_secs_f64())
-        })
-    }
-
-    /// The record of a session that ended at `now`.
-    pub fn finish(mut self, now: Time) -> FlowRecord<'a> {
+    /// The record of a session that ended at `now`, and what is to be said of its silences.
+    pub fn finish(mut self, now: Time) -> (FlowRecord<'a>, Vec<String>) {
         self.record.stop(now, self.endpoint.playout());
-        self.record
+        (self.record, self.silences.finish(now))
     }
 }

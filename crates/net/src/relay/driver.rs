@@ -8,11 +8,13 @@ use crate::address::{local_for, require_port};
 use crate::batch::Outlet;
 use crate::choice::{ChosenFlow, ChosenFlows, Over, ScenarioFlow, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
+use crate::control::{Progress, Told};
 use crate::lateness::Lateness;
 use crate::output::NetCounters;
 use crate::queue::TimedQueue;
-use crate::record::{self, FlowRecord};
+use crate::record::{self, FlowRecord, named};
 use crate::remote::is_keep_alive;
+use crate::silence::{Awaited, LATE, PlannedSilence, Silences, never_came};
 use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, Urgency, Watch};
 use crate::{Control, NetError, NetOutput};
@@ -39,6 +41,9 @@ struct RelayedFlow<'a> {
     /// Whether a connection has still to be closed.
     open: bool,
     record: FlowRecord<'a>,
+    silences: Silences,
+    /// What people are to be told now.
+    said: Vec<String>,
 }
 
 impl<'a> RelayedFlow<'a> {
@@ -57,8 +62,14 @@ impl<'a> RelayedFlow<'a> {
             filter: Filter::new(flow.over, ssrc),
             open: matches!(flow.over, Over::Dccp(_)),
             record: FlowRecord::new(flow.flow, Facts::RELAY),
+            silences: silences(&flow),
+            said: Vec::new(),
         })
     }
+}
+
+fn silences(flow: &ChosenFlow<'_>) -> Silences {
+    Silences::new(Awaited::Packets, PlannedSilence::of(flow))
 }
 
 pub(super) struct RelayDriver<'a> {
@@ -85,6 +96,8 @@ pub(super) struct RelayDriver<'a> {
     established: bool,
     /// The last arrival: arrivals of a socket are in order but for the reading of two clocks.
     arrived: Time,
+    /// Whether people know that no sender comes.
+    missed: bool,
 }
 
 impl<'a> RelayDriver<'a> {
@@ -119,6 +132,7 @@ impl<'a> RelayDriver<'a> {
             first: 0,
             established: false,
             arrived: Time::ZERO,
+            missed: false,
         })
     }
 
@@ -145,7 +159,7 @@ impl<'a> RelayDriver<'a> {
                 self.release();
                 self.tick(now, control.progress);
             } else {
-                self.check_patience()?;
+                self.check_patience(control.progress)?;
             }
             let quiet = self.forward.is_quiet() && !self.flows.iter().any(|relayed| relayed.open);
             let over = self.started && now >= end && (all && quiet || now >= end + GRACE);
@@ -157,9 +171,17 @@ impl<'a> RelayDriver<'a> {
             }
         }
         let now = if self.started { self.clock.now() } else { Time::ZERO };
+        if !self.started {
+            warnings.push(self.never_came()?);
+        }
         let links = self.forward.finish(now);
         warnings.extend(self.lateness.finish(&mut self.counters, timers.has_priority()));
-        warnings.extend(self.flows.iter().flat_map(|relayed| relayed.filter.warnings()));
+        let several = self.flows.len() > 1;
+        for relayed in &mut self.flows {
+            warnings.extend(relayed.filter.warnings());
+            let (silences, name) = (relayed.silences.finish(now), &relayed.flow.spec.name);
+            warnings.extend(silences.into_iter().map(|said| named(several, name, said)));
+        }
         let stopped = |mut relayed: RelayedFlow<'a>| {
             relayed.record.stop(now, PlayoutCounters::default());
             relayed.record
@@ -169,9 +191,14 @@ impl<'a> RelayDriver<'a> {
     }
 
     /// Does what is due in the records.
-    fn tick(&mut self, now: Time, progress: &dyn Fn(Time)) {
+    fn tick(&mut self, now: Time, progress: &Told<'_>) {
+        let several = self.flows.len() > 1;
         for relayed in &mut self.flows {
             while relayed.record.tick(now, PlayoutCounters::default(), progress).is_some() {}
+            relayed.said.extend(relayed.silences.check(now));
+            for said in relayed.said.drain(..) {
+                progress(Progress::Warned(&named(several, &relayed.flow.spec.name, said)));
+            }
         }
     }
 
@@ -191,15 +218,20 @@ impl<'a> RelayDriver<'a> {
         (!names.is_empty()).then(text)
     }
 
-    fn check_patience(&self) -> Result<(), NetError> {
+    fn check_patience(&mut self, progress: &Told<'_>) -> Result<(), NetError> {
         let waited = self.opened.now() - Time::ZERO;
-        match self.options.patience.filter(|patience| waited >= *patience) {
-            None => Ok(()),
-            Some(patience) => {
-                let (address, seconds) = (self.address()?, patience.as_secs_f64());
-                Err(NetError::NothingArrived { address, seconds })
-            }
+        if let Some(patience) = self.options.patience.filter(|patience| waited >= *patience) {
+            let (address, seconds) = (self.address()?, patience.as_secs_f64());
+            return Err(NetError::NothingArrived { address, seconds });
         }
+        if waited >= LATE && !std::mem::replace(&mut self.missed, true) {
+            progress(Progress::Waits(&self.never_came()?));
+        }
+        Ok(())
+    }
+
+    fn never_came(&self) -> Result<String, NetError> {
+        Ok(never_came(self.address()?, &self.counters))
     }
 
     fn next(&self) -> Moment {
@@ -271,6 +303,7 @@ impl<'a> RelayDriver<'a> {
             self.counters.overflowed += 1;
             return Ok(());
         };
+        relayed.said.extend(relayed.silences.on_heard(self.arrived));
         (packet.flow, packet.data) = (place, admitted.data);
         if let Some(stream) = packet.data {
             relayed.record.recorder.sent(self.arrived, stream, packet.size, TimeDelta::ZERO);
@@ -289,6 +322,7 @@ impl<'a> RelayDriver<'a> {
         (self.forward, self.back) = (way(flow, self.links)?, TimedQueue::new());
         for relayed in &mut self.flows {
             relayed.record = FlowRecord::new(relayed.flow.flow, Facts::RELAY);
+            relayed.silences = silences(&relayed.flow);
         }
         Ok(())
     }

@@ -36,6 +36,8 @@ const ENDLESS: usize = 20_000;
 const LARGEST_REPORT: usize = 1200;
 /// Who was heard twice and then within so long is not displaced.
 const SILENCE: TimeDelta = TimeDelta::from_secs(1);
+/// Nor by the same sender from another address.
+const MOVED: TimeDelta = TimeDelta::from_millis(200);
 /// Media that waited longer may seem to come from the future to a receiver whose first packet was as late: where it has a gap,
 /// a packet is refused.
 const FRESH: TimeDelta = TimeDelta::from_secs(1);
@@ -343,7 +345,18 @@ impl Call {
         let datagram = Datagram { bytes, from: address(port), ecn, arrived: moment, read: moment };
         if let Some(relay) = &mut self.relay {
             let passes = match way {
-                0 => relay.admit(self.now, &datagram, &mut self.counters[1]).is_some(),
+                0 => {
+                    let passes = relay.admit(self.now, &datagram, &mut self.counters[1]).is_some();
+                    while let Some(held) = self.relay.as_mut().and_then(Filter::poll_held) {
+                        let admitted = |relay: &mut Filter| {
+                            relay.admit(self.now, &held.datagram(), &mut self.counters[1])
+                        };
+                        if self.relay.as_mut().and_then(admitted).is_some() {
+                            self.take_all(&held.datagram())?;
+                        }
+                    }
+                    passes
+                }
                 _ => {
                     relay.is_answer(bytes) && relay.target(bytes).is_some_and(|(to, _)| to == address(SENDER))
                 }
@@ -352,10 +365,18 @@ impl Call {
                 return Ok(());
             }
         }
-        if way == 0 { self.take(&datagram) } else { self.hear(&datagram) }
+        if way == 0 { self.take_all(&datagram) } else { self.hear(&datagram) }
     }
 
-    /// The receiver takes a datagram, as its driver does.
+    /// The receiver takes a datagram, and those that it had held, as its driver does.
+    fn take_all(&mut self, datagram: &Datagram<'_>) -> Result<(), String> {
+        self.take(datagram)?;
+        while let Some(held) = self.receiving.poll_held() {
+            self.take(&held.datagram())?;
+        }
+        Ok(())
+    }
+
     fn take(&mut self, datagram: &Datagram<'_>) -> Result<(), String> {
         let Call { now, receiving, session, flow, config, counters, heard, .. } = self;
         let (now, mut displaced) = (*now, None);
@@ -363,13 +384,17 @@ impl Call {
         let from = (datagram.from, Ssrcs::with(ssrc, config.streams));
         let mut refused = NetCounters::default();
         receiving.receive(now, datagram, &mut counters[2], |packet: SessionPacket<'_>| {
-            let (peer, times, last) = heard.unwrap_or((from, 0, now));
-            let same = peer == from;
-            if !same && times > 1 && now.saturating_since(last) < SILENCE {
-                displaced = Some((peer, last));
+            if packet.is_of_session() {
+                let (peer, times, last) = heard.unwrap_or((from, 0, now));
+                let same = peer == from;
+                let silence = if peer.1 == from.1 && !packet.begins { MOVED } else { SILENCE };
+                if !same && times > 1 && now.saturating_since(last) < silence {
+                    displaced = Some((peer, last));
+                }
+                *heard = Some((from, if same { times + 1 } else { 1 }, now));
             }
-            *heard = Some((from, if same { times + 1 } else { 1 }, now));
-            if let Some(data) = packet.data.filter(|_| packet.begins || session.is_none()) {
+            let begins = packet.begins || session.is_none();
+            if let Some(data) = packet.data.filter(|_| begins && packet.is_of_session()) {
                 *session = Some(Session::open(*flow, config.clone(), data.payload, datagram));
             }
             if let Some(session) = session {

@@ -1,12 +1,9 @@
 //! Whether anything comes back to a sender.
 
 use crate::NetError;
-use crate::record::SILENCE;
+use crate::silence::{Awaited, PlannedSilence, Silences};
 use paceline_units::{Time, TimeDelta};
 use std::net::SocketAddr;
-
-/// A run that flaps for days does not fill the memory with warnings.
-const MOST_WARNINGS: usize = 20;
 
 /// What came back, and what is to be said of it.
 #[derive(Debug)]
@@ -15,45 +12,47 @@ pub(super) struct Answers {
     pub first_sent: Option<Time>,
     /// What the system said of the last packet that it refused to send.
     pub refused: Option<String>,
-    pub warnings: Vec<String>,
-    last: Option<Time>,
-    silent: bool,
+    silences: Silences,
+    /// What people are to be told now.
+    said: Vec<String>,
     patience: TimeDelta,
 }
 
 impl Answers {
-    /// Nothing was sent; an answer is waited for as long as `patience`.
-    pub fn new(patience: TimeDelta) -> Answers {
-        Answers { first_sent: None, refused: None, warnings: Vec::new(), last: None, silent: false, patience }
+    /// Nothing was sent; an answer is waited for as long as `patience`, and later ones but for what is `planned`.
+    pub fn new(patience: TimeDelta, planned: PlannedSilence) -> Answers {
+        let silences = Silences::new(Awaited::Feedback, planned);
+        Answers { first_sent: None, refused: None, silences, said: Vec::new(), patience }
     }
 
     /// A report on our packets arrived.
     pub fn heard(&mut self, now: Time) {
-        self.end(now);
-        (self.last, self.silent) = (Some(now), false);
+        self.said.extend(self.silences.on_heard(now));
+    }
+
+    /// What people are to be told now.
+    pub fn take_said(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.said)
     }
 
     /// Whether anything came back.
     pub fn is_answered(&self) -> bool {
-        self.last.is_some()
+        self.silences.heard().is_some()
     }
 
     /// When something came back last, or else when the first packet left.
     pub fn waiting_since(&self) -> Option<Time> {
-        self.last.or(self.first_sent)
+        self.silences.heard().or(self.first_sent)
     }
 
-    /// A silence ends, for whatever reason.
-    pub fn end(&mut self, now: Time) {
-        if let Some(last) = self.last.filter(|_| self.silent) {
-            let (from, span) = (last.as_secs_f64(), (now - last).as_secs_f64());
-            self.warnings.push(format!("no feedback from {from:.1} s on, for {span:.1} s"));
-        }
+    /// The run is over at `now`. What is to be said of its silences.
+    pub fn finish(&mut self, now: Time) -> Vec<String> {
+        self.silences.finish(now)
     }
 
     /// An error if nothing has come back at all.
     pub fn any(&mut self, now: Time, address: SocketAddr) -> Result<(), NetError> {
-        let Some(first) = self.first_sent.filter(|_| self.last.is_none()) else { return Ok(()) };
+        let Some(first) = self.first_sent.filter(|_| !self.is_answered()) else { return Ok(()) };
         let seconds = now.saturating_since(first).as_secs_f64();
         Err(NetError::NothingAnswered { address, seconds, refused: self.refused.take() })
     }
@@ -63,8 +62,7 @@ impl Answers {
         if self.first_sent.is_some_and(|first| now.saturating_since(first) >= self.patience) {
             self.any(now, address)?;
         }
-        self.silent = self.last.is_some_and(|last| now.saturating_since(last) >= SILENCE)
-            && self.warnings.len() < MOST_WARNINGS;
+        self.said.extend(self.silences.check(now));
         Ok(())
     }
 }

@@ -6,10 +6,12 @@ use super::codec::{Encoded, SendingCodec};
 use super::sent::{Delivered, SentLog};
 use crate::choice::ChosenFlow;
 use crate::clock::{DriverClock, Moment};
+use crate::control::{Progress, Told};
 use crate::lateness::Lateness;
 use crate::output::NetCounters;
 use crate::port::Port;
 use crate::record::{Ended, FlowRecord};
+use crate::silence::PlannedSilence;
 use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::wait::{Farewell, LONGEST_SLEEP, PreciseTimers, Urgency, wait_for};
 use crate::{Control, NetError};
@@ -91,7 +93,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             overhead: flow.parts.overhead,
             queued: TimeDelta::ZERO,
             counters: NetCounters::default(),
-            answers: Answers::new(patience),
+            answers: Answers::new(patience, PlannedSilence::of(&flow)),
             gone: false,
             closing: false,
             duration: Time::ZERO + flow.scenario.duration,
@@ -141,7 +143,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     /// The same; to whoever never answered no goodbye is said.
     fn end(mut self, now: Time, goodbye: bool) -> Result<Ended<'a>, NetError> {
         let cut_off = self.is_cut_off();
-        self.answers.end(now);
+        let mut warnings = self.answers.finish(now);
         // The loop may have ended with more to do than fits into one of its turns.
         while let Some(tick) = self.record.pending().filter(|tick| tick.at() <= now) {
             self.look(tick, &|_| ());
@@ -152,8 +154,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         if goodbye {
             self.close(now)?;
         }
-        let SendingDriver { port, planned, codec, record, mut counters, answers, lateness, .. } = self;
-        let mut warnings = answers.warnings;
+        let SendingDriver { port, planned, codec, record, mut counters, lateness, .. } = self;
         // Without links there is no delay to judge lateness by.
         let _ = lateness.finish(&mut counters, false);
         warnings.extend(codec.finish(planned.end(), now, cut_off, &mut counters));
@@ -253,7 +254,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
 
     /// Lets everything happen that is due at `now`, looking at the end in between where the record asks for it; true if it
     /// stopped before that was all.
-    fn advance(&mut self, now: Time, progress: &dyn Fn(Time)) -> bool {
+    fn advance(&mut self, now: Time, progress: &Told<'_>) -> bool {
         while let Some(tick) = self.record.pending().filter(|tick| tick.at() <= now) {
             if self.run_end(tick.covers()) {
                 self.flush();
@@ -267,7 +268,8 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     }
 
     /// Writes down what the record asks for at `tick`: everything that it covers has happened.
-    pub fn look(&mut self, tick: Tick, progress: &dyn Fn(Time)) {
+    pub fn look(&mut self, tick: Tick, progress: &Told<'_>) {
+        self.answers.take_said().iter().for_each(|said| progress(Progress::Warned(said)));
         self.log.settle(tick.at(), |stream, sent| self.record.recorder.lost(tick.at(), stream, sent));
         if let Some(tick) = self.record.tick(tick.at(), PlayoutCounters::default(), progress) {
             self.record.recorder.tick_sender(tick, self.planned.end());
@@ -436,6 +438,11 @@ impl<C: SendingCodec> SendingDriver<'_, C> {
     /// The next time at which the record asks to be looked at.
     pub fn pending(&self) -> Option<Tick> {
         self.record.pending()
+    }
+
+    /// Name of the flow.
+    pub fn name(&self) -> &str {
+        self.record.name()
     }
 
     /// The socket, to wait for.

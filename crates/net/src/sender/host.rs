@@ -11,7 +11,8 @@ use super::driver::{AT_ONCE, NEXT, SendingDriver};
 use super::rtp::RtpSendingCodec;
 use super::sharing::Sharing;
 use crate::clock::{DriverClock, Moment};
-use crate::record::{self, Ended};
+use crate::control::Told;
+use crate::record::{self, Ended, named};
 use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, Urgency, wait_for_any};
 use crate::{Control, NetError, NetOutput};
@@ -71,6 +72,7 @@ forwarded! {
     fn srtt(&self) -> Option<TimeDelta>;
     fn delay_summary(&self) -> Option<&DelaySummary>;
     fn socket(&self) -> &UdpPort;
+    fn name(&self) -> &str;
     mut fn set_clock(&mut self, clock: DriverClock);
     mut fn admits(&mut self, datagram: &Datagram<'_>) -> bool;
     mut fn hear(&mut self, datagram: &Datagram<'_>) -> Time;
@@ -81,7 +83,7 @@ forwarded! {
     mut fn assign(&mut self, now: Time, assigned: Assigned);
     mut fn coupled(&mut self, coupled: Coupled);
     mut fn set_gone(&mut self);
-    mut fn look(&mut self, tick: Tick, progress: &dyn Fn(Time));
+    mut fn look(&mut self, tick: Tick, progress: &Told<'_>);
     mut fn check(&mut self, now: Time) -> Result<(), NetError>;
     mut fn check_answered(&mut self, now: Time) -> Result<(), NetError>;
 }
@@ -151,8 +153,7 @@ impl<'a> SendingHost<'a> {
         loop {
             timers.turn();
             let now = self.clock.now();
-            let more =
-                self.read()? | self.advance(now, control.progress) | self.sharing.read(now, &mut self.flows);
+            let more = self.read()? | self.advance(now, control) | self.sharing.read(now, &mut self.flows);
             self.flows.0.iter_mut().for_each(AnySendingDriver::flush);
             let cut_off = self.flows.0.iter().all(AnySendingDriver::is_cut_off);
             if now >= self.duration || control.stopped() || cut_off {
@@ -226,14 +227,20 @@ impl<'a> SendingHost<'a> {
 
     /// Lets everything happen that is due at `now`, looking at the ends in between where a record asks for it; true if it
     /// stopped before that was all.
-    fn advance(&mut self, now: Time, progress: &dyn Fn(Time)) -> bool {
+    fn advance(&mut self, now: Time, control: &Control<'_>) -> bool {
         while let Some((place, tick)) = self.next_tick(now) {
             if self.run_ends(tick.covers()) {
                 return true;
             }
             self.tell_record(place);
             // Each record has the same samples: one of them says how far the run is.
-            self.flows.0[place].look(tick, if place == 0 { progress } else { &|_| () });
+            let flow = &mut self.flows.0[place];
+            let name = flow.name().to_string();
+            flow.look(tick, &|told| {
+                if place == 0 || told.reached().is_none() {
+                    told.reworded(|said| named(true, &name, said.into()), control.progress);
+                }
+            });
         }
         self.run_ends(now + NEXT)
     }

@@ -6,14 +6,14 @@ mod counting;
 
 use paceline_metrics::FlowSummary;
 use paceline_net::{
-    Control, NetCounters, NetOutput, ReceiveOptions, Receiver, Relay, RelayOptions, SendOptions, Sender,
-    parse_address,
+    Control, NetCounters, NetOutput, Progress, ReceiveOptions, Receiver, Relay, RelayOptions, SendOptions,
+    Sender, parse_address,
 };
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_sim::{Pace, Simulation};
 use paceline_units::{Time, TimeDelta};
-use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
@@ -46,21 +46,21 @@ fn call((controller, feedback): (&str, &str), span: TimeDelta) -> Loaded {
 /// Watches the memory of the thread that tells it how far the run is.
 struct Memory {
     from: Time,
-    first: Cell<Option<i64>>,
-    last: Cell<i64>,
+    first: OnceLock<i64>,
+    last: AtomicI64,
 }
 
 impl Memory {
     fn of(span: TimeDelta) -> Memory {
-        Memory { from: Time::ZERO + span / 10, first: Cell::new(None), last: Cell::new(0) }
+        Memory { from: Time::ZERO + span / 10, first: OnceLock::new(), last: AtomicI64::new(0) }
     }
 
     fn look(&self, now: Time) {
         let live = counting::live();
-        if now >= self.from && self.first.get().is_none() {
-            self.first.set(Some(live));
+        if now >= self.from {
+            self.first.get_or_init(|| live);
         }
-        self.last.set(live);
+        self.last.store(live, Ordering::Relaxed);
     }
 
     /// By how much it has grown.
@@ -69,7 +69,7 @@ impl Memory {
             .first
             .get()
             .ok_or_else(|| format!("{whose}: the run was over before a tenth of its time"))?;
-        let grown = self.last.get() - first;
+        let grown = self.last.load(Ordering::Relaxed) - first;
         if grown <= GROWTH {
             Ok(grown)
         } else {
@@ -130,10 +130,11 @@ pub fn simulate(which: (&str, &str), span: TimeDelta) -> Result<String, String> 
 fn ended(
     whose: &str,
     span: TimeDelta,
-    run: impl FnOnce(&dyn Fn(Time)) -> Result<NetOutput, paceline_net::NetError>,
+    run: impl FnOnce(&(dyn Fn(Progress<'_>) + Sync)) -> Result<NetOutput, paceline_net::NetError>,
 ) -> Result<(NetOutput, i64), String> {
     let memory = Memory::of(span);
-    let output = run(&|now| memory.look(now)).map_err(|error| format!("{whose}: {error}"))?;
+    let output = run(&|told| told.reached().into_iter().for_each(|now| memory.look(now)))
+        .map_err(|error| format!("{whose}: {error}"))?;
     let grown = memory.judge(whose)?;
     none_refused(whose, &output.counters)?;
     Ok((output, grown))

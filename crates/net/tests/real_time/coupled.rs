@@ -6,7 +6,8 @@ use crate::lateness::judge_on_time;
 use paceline_cc::StreamId;
 use paceline_metrics::TimeSeries;
 use paceline_net::{
-    Control, NetError, NetOutput, ReceiveOptions, Receiver, Relay, RelayOptions, SendOptions, Sender,
+    Control, NetError, NetOutput, Progress, ReceiveOptions, Receiver, Relay, RelayOptions, SendOptions,
+    Sender,
 };
 use paceline_scenario::Loaded;
 use paceline_units::{Ecn, Time, TimeDelta};
@@ -33,7 +34,7 @@ fn send_through(
     loaded: &Loaded,
     receivers: SocketAddr,
     stop: &AtomicBool,
-    progress: &dyn Fn(Time),
+    progress: &(dyn Fn(Progress<'_>) + Sync),
 ) -> [NetOutput; 2] {
     let relay = on_two_ports(|listen| Relay::bind(loaded, &RelayOptions::between(listen, receivers)));
     let to = relay.address().expect("an address");
@@ -173,7 +174,9 @@ fn one_receiver_vanishes() -> [NetOutput; 2] {
         on_two_ports(|listen| Ok::<_, NetError>((one("slides", listen)?, one("camera", after(listen))?)));
     let to = slides.address().expect("an address");
     let (stop, gone) = (&AtomicBool::new(false), &AtomicBool::new(false));
-    let progress = |now: Time| gone.store(now.as_secs_f64() >= GONE, Ordering::Relaxed);
+    let progress = |told: Progress<'_>| {
+        gone.fetch_or(told.reached().is_some_and(|now| now.as_secs_f64() >= GONE), Ordering::Relaxed);
+    };
     let [sent, relayed] = std::thread::scope(|scope| {
         let slides = scope.spawn(move || slides.run(&Control { stop: gone, progress: &|_| () }));
         let camera = scope.spawn(move || camera.run(&Control { stop, progress: &|_| () }));

@@ -4,7 +4,7 @@ use crate::call::{anywhere, flow, loaded};
 use crate::dccp_ends::{connect, direct, is_of_lateness, scenario};
 use crate::ends::{Ends, run};
 use crate::lateness::{judge_on_time, wait_until};
-use paceline_net::{Control, NetError, NetOutput, ReceiveOptions, Receiver, SendOptions, Sender};
+use paceline_net::{Control, NetError, NetOutput, Progress, ReceiveOptions, Receiver, SendOptions, Sender};
 use paceline_units::{Time, TimeDelta};
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -155,7 +155,9 @@ fn a_second_sender_is_told_that_the_receiver_is_busy() {
     let receiver = Receiver::bind(&loaded, &ReceiveOptions::on(anywhere())).expect("a receiver");
     let to = receiver.address().expect("an address");
     let [first, second] = [0, 1].map(|_| Sender::bind(&loaded, &SendOptions::to(to)).expect("a sender"));
-    let progress = &|at: Time| carries.store(at >= LONG_ENOUGH, Ordering::Relaxed);
+    let progress = &|told: Progress<'_>| {
+        carries.fetch_or(told.reached().is_some_and(|at| at >= LONG_ENOUGH), Ordering::Relaxed);
+    };
     std::thread::scope(|scope| {
         let receiver = scope.spawn(move || receiver.run(&Control { stop, progress }));
         let first = scope.spawn(move || first.run(&control()));
@@ -178,7 +180,9 @@ fn a_receiver_that_is_stopped_closes_and_the_sender_keeps_its_figures() {
     let receiver = Receiver::bind(&loaded, &ReceiveOptions::on(anywhere())).expect("a receiver");
     let sender = Sender::bind(&loaded, &SendOptions::to(receiver.address().expect("an address")));
     let sender = sender.expect("a sender");
-    let progress = &|at: Time| carries.store(at >= LONG_ENOUGH, Ordering::Relaxed);
+    let progress = &|told: Progress<'_>| {
+        carries.fetch_or(told.reached().is_some_and(|at| at >= LONG_ENOUGH), Ordering::Relaxed);
+    };
     std::thread::scope(|scope| {
         let receiver = scope.spawn(move || receiver.run(&Control { stop, progress }));
         let sender = scope.spawn(move || sender.run(&Control { stop: go_on, progress: &|_| () }));

@@ -5,7 +5,7 @@ use crate::alone::in_own_process;
 use crate::call::{StopAtEnd, anywhere, flow, loaded};
 use crate::dccp_ends::is_of_lateness;
 use crate::lateness::{judge_on_time, wait_until};
-use paceline_net::{Control, NetOutput, ReceiveOptions, Receiver, SendOptions, Sender};
+use paceline_net::{Control, NetOutput, Progress, ReceiveOptions, Receiver, SendOptions, Sender};
 use paceline_scenario::Loaded;
 use paceline_units::Time;
 use paceline_wire::dccp::{
@@ -108,7 +108,9 @@ fn disturbed_with(
     let to = receiver.address().expect("an address");
     let sender = Sender::bind(loaded, &SendOptions::to(to)).expect("a sender");
     let (stop, carries) = (&AtomicBool::new(false), &AtomicBool::new(false));
-    let progress = &|at: Time| carries.store(at >= LATER, Ordering::Relaxed);
+    let progress = &|told: Progress<'_>| {
+        carries.fetch_or(told.reached().is_some_and(|at| at >= LATER), Ordering::Relaxed);
+    };
     std::thread::scope(|scope| {
         let _stops = StopAtEnd(stop);
         let receiver = scope.spawn(move || receiver.run(&Control { stop, progress }));

@@ -5,7 +5,7 @@ use crate::folder::Folder;
 use crate::lateness::judge_on_time;
 use paceline_metrics::TimeSeries;
 use paceline_net::{
-    Control, ExchangeCounters, ExchangeLimits, ExchangeOptions, ExchangeServer, GroupBy, NetOutput,
+    Control, ExchangeCounters, ExchangeLimits, ExchangeOptions, ExchangeServer, GroupBy, NetOutput, Progress,
     ReceiveOptions, Receiver, Relay, RelayOptions, SendOptions, Sender,
 };
 use paceline_scenario::Loaded;
@@ -25,7 +25,7 @@ fn serve(server: ExchangeServer, stop: &AtomicBool) -> ExchangeCounters {
 
 /// Two senders of one flow each, the camera's and the slides', over one link. Each shares over the exchange at `path`, and
 /// tells `progress` how far it is.
-fn two_senders(loaded: &Loaded, path: &Path, progress: &(dyn Fn(Time) + Sync)) -> [NetOutput; 2] {
+fn two_senders(loaded: &Loaded, path: &Path, progress: &(dyn Fn(Progress<'_>) + Sync)) -> [NetOutput; 2] {
     let receiver = on_two_ports(|listen| Receiver::bind(loaded, &ReceiveOptions::on(listen)));
     let target = receiver.address().expect("an address");
     let relay = on_two_ports(|listen| Relay::bind(loaded, &RelayOptions::between(listen, target)));
@@ -122,9 +122,10 @@ fn restarted() -> ([NetOutput; 2], [ExchangeCounters; 2]) {
     let (folder, loaded) = (Folder::new("restart"), &camera_and_slides(11, ""));
     let path = folder.socket();
     let [killed, again, stop] = &[false; 3].map(AtomicBool::new);
-    let reached = |at: Time| {
-        killed.store(at.as_secs_f64() >= 3.0, Ordering::Relaxed);
-        again.store(at.as_secs_f64() >= 5.0, Ordering::Relaxed);
+    let reached = |told: Progress<'_>| {
+        let at = told.reached().map_or(0.0, Time::as_secs_f64);
+        killed.fetch_or(at >= 3.0, Ordering::Relaxed);
+        again.fetch_or(at >= 5.0, Ordering::Relaxed);
     };
     let first = exchange(&path);
     let (outputs, counters) = std::thread::scope(|scope| {

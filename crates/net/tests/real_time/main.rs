@@ -41,6 +41,7 @@ mod relay_dccp;
 mod relay_unknown_peers;
 mod remote;
 mod second_senders;
+mod silences;
 mod soak;
 mod soak_calls;
 mod streams;

@@ -4,7 +4,8 @@ use crate::call::{anywhere, flow, loaded};
 use crate::lateness::judge_on_time;
 use paceline_cc::StreamId;
 use paceline_net::{
-    Control, NetError, NetOutput, ReceiveOptions, Receiver, Relay, RelayOptions, SendOptions, Sender, receive,
+    Control, NetError, NetOutput, Progress, ReceiveOptions, Receiver, Relay, RelayOptions, SendOptions,
+    Sender, receive,
 };
 use paceline_scenario::Loaded;
 use paceline_units::{Ecn, Time, TimeDelta};
@@ -226,14 +227,14 @@ fn an_end_that_is_late_at_its_end_has_every_row() {
     let middle = relay.address().expect("an address");
     let last = Time::from_nanos(950_000_000);
     let (stop, go_on) = (&AtomicBool::new(false), &AtomicBool::new(false));
-    let late = |at: Time| {
-        if at >= last {
+    let late = |told: Progress<'_>| {
+        if told.reached() >= Some(last) {
             std::thread::sleep(Duration::from_millis(150));
         }
     };
-    let stopped = |at: Time| {
-        late(at);
-        stop.store(at >= last, Ordering::Relaxed);
+    let stopped = |told: Progress<'_>| {
+        late(told);
+        stop.fetch_or(told.reached() >= Some(last), Ordering::Relaxed);
     };
     std::thread::scope(|scope| {
         let relay = scope.spawn(move || relay.run(&Control { stop: go_on, progress: &late }));
@@ -260,11 +261,11 @@ fn sleeping() -> [f64; 2] {
     let peer = socket();
     let options = SendOptions::to(peer.local_addr().expect("an address"));
     let stop = &AtomicBool::new(false);
-    let sleeps = |at: Time| {
-        if at == Time::from_nanos(500_000_000) {
+    let sleeps = |told: Progress<'_>| {
+        if told.reached() == Some(Time::from_nanos(500_000_000)) {
             std::thread::sleep(Duration::from_millis(40));
         }
-        stop.store(at >= Time::from_nanos(950_000_000), Ordering::Relaxed);
+        stop.fetch_or(told.reached() >= Some(Time::from_nanos(950_000_000)), Ordering::Relaxed);
     };
     let counters = send(&loaded, &options, &Control { stop, progress: &sleeps }).expect("stopped").counters;
     let of = |figure: Option<f64>| figure.expect("packets left");

@@ -1,7 +1,7 @@
 //! Calls in one process whose links fail and come back: each goes on after each failure, memory stays as it is and no descriptor is
 //! lost. A short one is a test, the program `soak` makes it as long as one likes.
 
-use paceline_net::{Control, LiveOptions, LiveOutput, live};
+use paceline_net::{Control, LiveOptions, LiveOutput, Progress, live};
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_units::{Time, TimeDelta};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -148,8 +148,8 @@ fn watch(span: TimeDelta, reached: &AtomicU64, over: &AtomicBool) -> Option<Watc
 /// Says which call did not go on, by how much memory grew, or how many descriptors were lost.
 pub fn soak(span: TimeDelta) -> Result<String, Broken> {
     let (stop, reached, over) = (&AtomicBool::new(false), &AtomicU64::new(0), &AtomicBool::new(false));
-    let progress = |now: Time| {
-        reached.fetch_max(now.as_nanos(), Ordering::Relaxed);
+    let progress = |told: Progress<'_>| {
+        reached.fetch_max(told.reached().map_or(0, Time::as_nanos), Ordering::Relaxed);
     };
     let (_, before) = taken();
     let (outputs, watched) = std::thread::scope(|threads| {

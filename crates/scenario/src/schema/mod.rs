@@ -17,7 +17,7 @@ mod tcp;
 
 pub(crate) use queue::LimitKeys;
 
-use crate::error::ScenarioError;
+use crate::error::{Place, ScenarioError};
 use crate::reader::{Input, Node, Table};
 use crate::source::SourceSpec;
 use crate::spec::{FlowSpec, Scenario};
@@ -65,17 +65,32 @@ pub fn parse(text: &str, file: &str) -> Result<Scenario, ScenarioError> {
 fn sample(root: &Table<'_>, duration: TimeDelta, tables: u64) -> Result<TimeDelta, ScenarioError> {
     let given = root.find("sample");
     let sample = given.as_ref().map_or(Ok(TimeDelta::from_millis(50)), |node| node.time_above_zero())?;
+    let Err((found, expected)) = expect_rows(duration, sample, tables) else { return Ok(sample) };
+    Err(match given {
+        Some(node) => ScenarioError { found, ..node.fail(&expected) },
+        None => ScenarioError { found, ..root.missing("sample", &expected) },
+    })
+}
+
+/// What is found and expected where a run would keep too many rows.
+fn expect_rows(duration: TimeDelta, sample: TimeDelta, tables: u64) -> Result<(), (String, String)> {
     let duration = duration.as_nanos() as u64;
     let rows = (duration / sample.as_nanos() as u64).saturating_mul(tables);
     if rows <= MAX_ROWS {
-        return Ok(sample);
+        return Ok(());
     }
     let least = shortest_sample(duration, tables);
     let found = format!("{}, which makes {rows} rows of time series", text::format_time(sample));
     let expected = format!("at most {MAX_ROWS} rows (some 3 GB): \"{}\" or longer", text::format_time(least));
-    Err(match given {
-        Some(node) => ScenarioError { found, ..node.fail(&expected) },
-        None => ScenarioError { found, ..root.missing("sample", &expected) },
+    Err((found, expected))
+}
+
+/// An error if a run of a scenario would keep too many rows.
+pub(crate) fn check_rows(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let tables = scenario.links.len() + scenario.flows.iter().map(|flow| flow.streams.len()).sum::<usize>();
+    expect_rows(scenario.duration, scenario.sample, tables as u64).map_err(|(found, expected)| {
+        let (file, key, expected) = (scenario.name.as_str().into(), "sample".into(), expected.into());
+        ScenarioError { file, place: Place::Whole, key, found, expected, hint: None }
     })
 }
 
