@@ -3,6 +3,7 @@
 //! Parsers take bytes that are already decompressed; who reads files is somebody else. No input makes them panic.
 
 mod error;
+mod held;
 mod json;
 mod mahimahi;
 mod rows;

@@ -32,19 +32,73 @@ fn mbps_is_a_rate_per_line() {
 }
 
 #[test]
-fn a_column_is_read_by_name_or_index_and_blanks_are_skipped() {
+fn a_column_is_read_by_name_or_index_and_the_last_value_holds_where_there_is_none() {
     let file =
         b"t_start_dl,download_mbps,upload_mbps\n2024-04-19 16:23:00.001,17.5,1\n2024-04-19 16:22:59,,2\n\
         2024-04-19 18:00:00,18.5,3\n";
     for column in [Column::Name("download_mbps".into()), Column::Index(1)] {
         let options = TraceOptions { column: Some(column), ..options(TraceFormat::Mbps) };
         let trace = Trace::parse(file, &options).expect("a trace");
-        assert_eq!(segments(&trace), [(1000.0, 17.5), (1000.0, 18.5)]);
+        assert_eq!(segments(&trace), [(2000.0, 17.5), (1000.0, 18.5)]);
         assert_eq!((trace.warnings()[0].line, trace.warnings()[0].count), (3, 1));
     }
     let missing = TraceOptions { column: Some(Column::Name("down".into())), ..options(TraceFormat::Mbps) };
     let error = Trace::parse(file, &missing).expect_err("refused");
     assert_eq!((error.line, &*error.expected), (Some(1), "a header that names the column"));
+}
+
+/// Whatever the format, no later value moves in time.
+#[test]
+fn a_row_without_a_value_lasts_as_long_as_any_other() {
+    let cases = [
+        (TraceFormat::Mbps, "a,rate\n0,\n1,2\n2,\n3,\n4,5\n5,\n", vec![(4e3, 2.0), (2e3, 5.0)], Some("rate")),
+        (TraceFormat::Mbps, "rate\n\"\"\n2\n\"\"\n5\n", vec![(3e3, 2.0), (1e3, 5.0)], None),
+        (TraceFormat::TimeMbps, "0,\n1,2\n2,\n4,5\n5,\n", vec![(4e3, 2.0), (2e3, 5.0)], None),
+        (
+            TraceFormat::TimeMbps,
+            "t;up;rate\n0;7;\n1;;2\n2;7;\n4;;5\n5;7;\n",
+            vec![(4e3, 2.0), (2e3, 5.0)],
+            Some("rate"),
+        ),
+        (
+            TraceFormat::TimeMbps,
+            "t\tup\trate\n0\t7\t\n1\t\t2\n2\t7\t\n4\t\t5\n5\t7\t\n",
+            vec![(4e3, 2.0), (2e3, 5.0)],
+            Some("rate"),
+        ),
+        (TraceFormat::TimeMbps, "t\trate\n0\t\n1\t2\n2\t\n4\t5\n5\t\n", vec![(4e3, 2.0), (2e3, 5.0)], None),
+        (TraceFormat::MbpsHold, ",1\n2,3\n,0.5\n5,1\n", vec![(4500.0, 2.0), (1e3, 5.0)], None),
+    ];
+    for (format, text, expected, column) in cases {
+        let column = column.map(|name| Column::Name(name.into()));
+        let options = TraceOptions { column, ..options(format) };
+        let trace =
+            Trace::parse(text.as_bytes(), &options).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+        assert_eq!(segments(&trace), expected, "{text:?}");
+        let said: Vec<_> = trace.warnings().iter().map(|warning| warning.what).collect();
+        assert!(said.iter().any(|said| said.ends_with("the last value holds")), "{text:?}: {said:?}");
+        assert!(said.iter().any(|said| said.ends_with("the first value holds")), "{text:?}: {said:?}");
+    }
+    let json = r#"[{"duration_ms": 500, "bandwidth_kbps": null}, {"duration_ms": 1000, "bandwidth_kbps": 2000},
+        {"duration_ms": 500, "bandwidth_kbps": null}, {"duration_ms": 1000, "bandwidth_kbps": 1000}]"#;
+    let trace = Trace::parse(json.as_bytes(), &options(TraceFormat::JsonGhent)).expect("a trace");
+    assert_eq!((segments(&trace), trace.warnings().len()), (vec![(2e3, 2.0), (1e3, 1.0)], 2));
+}
+
+/// Nobody can tell whether a blank line is a value that is missing.
+#[test]
+fn a_blank_line_between_values_is_said() {
+    let trace = Trace::parse(b"\n1\n\n# noon\n2\n \n3\n\n", &options(TraceFormat::Mbps)).expect("a trace");
+    assert_eq!(segments(&trace), [(1000.0, 1.0), (1000.0, 2.0), (1000.0, 3.0)]);
+    let said: Vec<_> = trace.warnings().iter().map(|warning| (warning.line, warning.count)).collect();
+    assert_eq!(said, [(3, 2)]);
+}
+
+#[test]
+fn columns_that_are_aligned_by_tabs_are_no_empty_cells() {
+    assert_eq!(read(TraceFormat::TimeMbps, "t\trate\n0\t\t1\n1\t\t2\n"), [(1e3, 1.0), (1e3, 2.0)]);
+    assert_eq!(read(TraceFormat::TimeMbps, "t \t\t rate\n0\t\t1\n1\t\t2\n"), [(1e3, 1.0), (1e3, 2.0)]);
+    assert_eq!(refused(TraceFormat::TimeMbps, b"t\trate\n0\t1\n\t2\n").line, Some(3), "no time");
 }
 
 #[test]

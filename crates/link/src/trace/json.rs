@@ -2,7 +2,7 @@
 
 use super::error::warn;
 use super::rows::{rate, seconds, text};
-use super::{Trace, TraceError, TraceWarning};
+use super::{Trace, TraceError, TraceWarning, held};
 use alloc::vec::Vec;
 use paceline_units::{Bitrate, TimeDelta};
 
@@ -16,13 +16,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Trace, TraceError> {
     if reader.rest.is_empty() {
         return Err(TraceError::whole("an empty file", LIST));
     }
-    let (mut segments, mut warnings) = (Vec::new(), Vec::new());
+    let (mut rows, mut warnings) = (Vec::new(), Vec::new());
     reader.expect('[')?;
     if reader.peek() == Some(']') {
         return Err(TraceError::at(reader.line, "an empty list", LIST));
     }
     loop {
-        segments.push(reader.object(&mut warnings)?);
+        rows.push(reader.object(&mut warnings)?);
         if reader.peek() != Some(',') {
             break;
         }
@@ -30,7 +30,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Trace, TraceError> {
     }
     reader.expect(']')?;
     match reader.peek() {
-        None => Ok(Trace::from_segments(segments)?.with_warnings(warnings)),
+        None => held::trace(rows, warnings),
         Some(_) => Err(reader.unexpected("nothing behind the list")),
     }
 }
@@ -41,7 +41,8 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn object(&mut self, warnings: &mut Vec<TraceWarning>) -> Result<(TimeDelta, Bitrate), TraceError> {
+    /// What an object says. A bandwidth of null is none.
+    fn object(&mut self, warnings: &mut Vec<TraceWarning>) -> Result<held::Row, TraceError> {
         self.expect('{')?;
         let line = self.line;
         let (mut duration, mut bandwidth) = (None, None);
@@ -53,7 +54,8 @@ impl<'a> Reader<'a> {
             let (value_line, value) = (self.line, self.value()?);
             match key {
                 "duration_ms" => duration = Some(milli_seconds(value_line, value)?),
-                "bandwidth_kbps" => bandwidth = Some(kbps(value_line, value)?),
+                "bandwidth_kbps" if value == "null" => bandwidth = Some(None),
+                "bandwidth_kbps" => bandwidth = Some(Some(kbps(value_line, value)?)),
                 _ => {}
             }
             if self.peek() != Some(',') {
@@ -68,7 +70,7 @@ impl<'a> Reader<'a> {
         if duration == TimeDelta::ZERO {
             warn(warnings, line, NO_DURATION);
         }
-        Ok((duration, bandwidth))
+        Ok((duration, bandwidth, line))
     }
 
     /// A string's content, escapes as they stand: no key of interest has one.

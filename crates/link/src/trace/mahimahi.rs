@@ -19,6 +19,7 @@ pub(super) fn parse(bytes: &[u8], opportunity: Bytes) -> Result<Trace, TraceErro
     // The opportunities of the millisecond before `end`, and the time up to which segments are complete.
     let (mut end, mut count, mut complete, mut previous) = (1u64, 0u64, 0u64, None);
     for (line, content) in lines(text(bytes)?) {
+        let content = content.trim();
         let time = match content.parse::<u64>() {
             Ok(time) if time < 3_000_000_000_000 && previous.is_none_or(|before| before <= time) => time,
             _ => return Err(TraceError::at(line, content, EXPECTED)),

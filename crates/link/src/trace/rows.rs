@@ -18,16 +18,25 @@ pub(super) fn text(bytes: &[u8]) -> Result<&str, TraceError> {
 
 /// Number and content of the lines that say something: blank lines and `#` comments are passed over.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
-    numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+    let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line));
+    numbered.filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
 }
 
-/// The cells of a line: separated by commas or semicolons if it has one, else by white space.
-pub(super) fn cells<'a>(line: &'a str, cells: &mut Vec<&'a str>) {
+/// Whether the columns of a table with this first line are separated by single tabs, so that a cell may be empty.
+pub(super) fn is_tabbed(first: &str) -> bool {
+    let by_others = first.contains([',', ';']);
+    !by_others && first.contains('\t') && first.split('\t').all(|cell| !cell.trim().is_empty())
+}
+
+/// The cells of a line: separated by commas or semicolons if it has one, else by tabs where the table is `tabbed`, else by white
+/// space.
+pub(super) fn cells<'a>(line: &'a str, tabbed: bool, cells: &mut Vec<&'a str>) {
+    let bare = |cell: &'a str| cell.trim().trim_matches('"');
     cells.clear();
     match [',', ';'].into_iter().find(|&separator| line.contains(separator)) {
-        Some(separator) => cells.extend(line.split(separator).map(|cell| cell.trim().trim_matches('"'))),
-        None => cells.extend(line.split_whitespace()),
+        Some(separator) => cells.extend(line.split(separator).map(bare)),
+        None if tabbed => cells.extend(line.split('\t').map(bare)),
+        None => cells.extend(line.split_whitespace().map(bare)),
     }
 }
 

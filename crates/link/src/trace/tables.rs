@@ -1,15 +1,15 @@
 //! The formats that are text tables: `mbps`, `time-mbps`, `mbps-hold`, with or without a header.
 
 use super::error::warn;
-use super::rows::{cells, lines, rate, seconds, text};
-use super::{Column, Trace, TraceError, TraceOptions, TraceWarning};
+use super::rows::{cells, is_tabbed, lines, rate, seconds, text};
+use super::{Column, Trace, TraceError, TraceOptions, TraceWarning, held};
 use alloc::format;
 use alloc::vec::Vec;
 use paceline_units::{Bitrate, TimeDelta};
 
 const NOT_ADVANCING: &str = "a time that does not advance; the row was left out";
 const LONG_GAP: &str = "a gap of more than three usual intervals; the rate before it holds";
-const NO_VALUE: &str = "a row without a value; it was left out";
+const BLANK: &str = "a blank line between rows; it was passed over";
 const NO_HOLD: &str = "a hold of 0 s; the row was left out";
 
 /// A row's cells of interest.
@@ -18,6 +18,13 @@ struct Row<'a> {
     rate: &'a str,
     /// Time or hold; empty in `mbps`.
     time: &'a str,
+}
+
+impl Row<'_> {
+    /// The rate, if the row has one.
+    fn rate(&self) -> Result<Option<Bitrate>, TraceError> {
+        if self.rate.is_empty() { Ok(None) } else { rate(self.line, self.rate).map(Some) }
+    }
 }
 
 /// Where a format has its cells if nothing else is said.
@@ -37,38 +44,43 @@ pub(super) fn mbps(bytes: &[u8], options: &TraceOptions) -> Result<Trace, TraceE
         }
     };
     let layout = Layout { rate: 0, time: None, expected: "one number per line, or a column to read" };
-    let mut segments = Vec::new();
-    let warnings = read(bytes, options, &layout, |row, _| {
-        segments.push((interval, rate(row.line, row.rate)?));
+    let mut rows = Vec::new();
+    let mut warnings = read(bytes, options, &layout, |row, _| {
+        rows.push((interval, row.rate()?, row.line));
         Ok(())
     })?;
-    Ok(Trace::from_segments(segments)?.with_warnings(warnings))
+    // Without times of their own, values move where a line is passed over.
+    let is_blank = |(_, line): &(usize, &str)| line.trim().is_empty();
+    let lines = text(bytes)?.trim_end().lines().enumerate();
+    let blank = lines.skip_while(is_blank).filter(is_blank);
+    blank.for_each(|(index, _)| warn(&mut warnings, index + 1, BLANK));
+    held::trace(rows, warnings)
 }
 
 /// A rate and how long it holds per line.
 pub(super) fn mbps_hold(bytes: &[u8], options: &TraceOptions) -> Result<Trace, TraceError> {
     let layout = Layout { rate: 0, time: Some(1), expected: "two numbers per line, Mbit/s and seconds" };
-    let mut segments = Vec::new();
+    let mut rows = Vec::new();
     let warnings = read(bytes, options, &layout, |row, warnings| {
         let hold = seconds(row.line, row.time, 0.0, "a hold in seconds, a number from 0 to 3e9")?;
         if hold == TimeDelta::ZERO {
             warn(warnings, row.line, NO_HOLD);
         }
-        segments.push((hold, rate(row.line, row.rate)?));
+        rows.push((hold, row.rate()?, row.line));
         Ok(())
     })?;
-    Ok(Trace::from_segments(segments)?.with_warnings(warnings))
+    held::trace(rows, warnings)
 }
 
 /// A time and the rate that holds from then on per line. The first time is the trace's zero. Rows keep their order; one
 /// that does not advance is left out, because the time before it was written down by the same clock and came first.
 pub(super) fn time_mbps(bytes: &[u8], options: &TraceOptions) -> Result<Trace, TraceError> {
     let layout = Layout { rate: 1, time: Some(0), expected: "two numbers per line, seconds and Mbit/s" };
-    let mut points: Vec<(TimeDelta, Bitrate, usize)> = Vec::new();
+    let mut points: Vec<held::Row> = Vec::new();
     let mut warnings = read(bytes, options, &layout, |row, warnings| {
         let time =
             seconds(row.line, row.time, f64::NEG_INFINITY, "a time in seconds, a number within ± 3e9")?;
-        let rate = rate(row.line, row.rate)?;
+        let rate = row.rate()?;
         if points.last().is_some_and(|&(last, _, _)| time <= last) {
             warn(warnings, row.line, NOT_ADVANCING);
         } else {
@@ -77,34 +89,34 @@ pub(super) fn time_mbps(bytes: &[u8], options: &TraceOptions) -> Result<Trace, T
         Ok(())
     })?;
     let usual = usual_interval(&points);
-    let mut segments = Vec::with_capacity(points.len());
+    let mut rows = Vec::with_capacity(points.len());
     for pair in points.windows(2) {
         let gap = pair[1].0 - pair[0].0;
         if usual.is_some_and(|usual| gap > usual * 3) {
             warn(&mut warnings, pair[1].2, LONG_GAP);
         }
-        segments.push((gap, pair[0].1));
+        rows.push((gap, pair[0].1, pair[0].2));
     }
     let Some(&(_, rate, line)) = points.last() else {
         return Err(TraceError::whole("no rows", layout.expected));
     };
     match options.interval.filter(|interval| *interval > TimeDelta::ZERO).or(usual) {
-        Some(last) => segments.push((last, rate)),
+        Some(last) => rows.push((last, rate, line)),
         None => {
             return Err(TraceError::at(line, "a single row", "two rows, or an interval for the last one"));
         }
     }
-    Ok(Trace::from_segments(segments)?.with_warnings(warnings))
+    held::trace(rows, warnings)
 }
 
 /// The median step in time: how long the last row holds, and what makes a gap long.
-fn usual_interval(points: &[(TimeDelta, Bitrate, usize)]) -> Option<TimeDelta> {
+fn usual_interval(points: &[held::Row]) -> Option<TimeDelta> {
     let mut steps: Vec<TimeDelta> = points.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     let middle = steps.len().checked_sub(1)? / 2;
     Some(*steps.select_nth_unstable(middle).1)
 }
 
-/// Hands each row with a value to `take`.
+/// Hands each row to `take`.
 fn read(
     bytes: &[u8],
     options: &TraceOptions,
@@ -117,7 +129,8 @@ fn read(
     let Some(&(first_line, first)) = rows.peek() else {
         return Err(TraceError::whole("an empty file", layout.expected));
     };
-    cells(first, &mut row_cells);
+    let tabbed = is_tabbed(first);
+    cells(first, tabbed, &mut row_cells);
     let rate = place(options.column.as_ref(), layout.rate, &row_cells, first_line)?;
     let time = match layout.time {
         Some(time) => Some(place(options.time_column.as_ref(), time, &row_cells, first_line)?),
@@ -127,32 +140,27 @@ fn read(
         rows.next();
     }
     let exact = options.column.is_none().then_some(1 + usize::from(time.is_some()));
-    let (mut seen, mut taken) = (0, 0);
+    let is_other = |cells: &[&str]| exact.is_some_and(|exact| cells.len() != exact);
+    let mut any = false;
     for (line, content) in rows {
-        seen += 1;
-        cells(content, &mut row_cells);
-        if exact.is_some_and(|exact| row_cells.len() != exact) {
-            return Err(TraceError::at(line, content, layout.expected));
+        cells(content, tabbed, &mut row_cells);
+        if tabbed && is_other(&row_cells) {
+            cells(content, false, &mut row_cells);
         }
-        let cell = |index: usize| row_cells.get(index).copied().ok_or((line, content));
+        if is_other(&row_cells) {
+            return Err(TraceError::at(line, content.trim(), layout.expected));
+        }
+        let cell = |index: usize| row_cells.get(index).copied().ok_or((line, content.trim()));
         let missing = |(line, content)| TraceError::at(line, content, "as many columns as the header has");
         let row = Row {
             line,
             rate: cell(rate).map_err(missing)?,
             time: time.map_or(Ok(""), cell).map_err(missing)?,
         };
-        if row.rate.is_empty() {
-            warn(&mut warnings, line, NO_VALUE);
-            continue;
-        }
         take(&row, &mut warnings)?;
-        taken += 1;
+        any = true;
     }
-    match (seen, taken) {
-        (0, _) => Err(TraceError::at(first_line, "only a header", layout.expected)),
-        (_, 0) => Err(TraceError::whole("only rows without a value", layout.expected)),
-        _ => Ok(warnings),
-    }
+    if any { Ok(warnings) } else { Err(TraceError::at(first_line, "only a header", layout.expected)) }
 }
 
 /// Index of a column; a name is looked up in the first line.
