@@ -50,6 +50,7 @@ WRONG_TRACES = {
     "binary": bytes(range(256)),
     "a header only": b"mbps,seconds\n",
     "letters": b"ten,1\n",
+    "UTF-16": "10,1\n".encode("utf-16"),
 }
 WITH_TRACE = CALL.replace('{ steps = [["0s", "8Mbps"], ["5s", "4Mbps"]] }', '{ trace = "t.csv", format = "mbps-hold" }')
 
@@ -156,6 +157,22 @@ def test_bytes_that_are_not_text(cli: Run, call_file: Path) -> None:
         assert done.returncode == 2, done.stderr
         assert f"{name}: found bytes that are not UTF-8 at offset 0" in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_a_scenario_in_utf_16(cli: Run, call_file: Path) -> None:
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+        call_file.write_bytes(CALL.encode(encoding))
+        done = cli("run", call_file)
+        assert done.returncode == 2, done.stderr
+        assert "call.toml: found text in UTF-16, expected text in UTF-8" in done.stderr
+
+
+def test_a_run_in_which_nothing_can_arrive_says_so(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("0.000001,20\n")
+    (tmp_path / "call.toml").write_text(WITH_TRACE)
+    done = cli("run", tmp_path / "call.toml")
+    assert done.returncode == 0, done.stderr
+    assert "packets arrived in 10.0 s; link bottleneck takes 10 bits in that time" in done.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not here: this test fills standard output")

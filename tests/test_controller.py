@@ -128,6 +128,16 @@ def test_a_controller_with_a_receiver_half_is_as_fast_as_its_equation(kind: str)
             lambda: paceline.Controller("scream").on_feedback(0, [(7, 0.1)]),
             "packets: found 7, expected one of stream 0",
         ),
+        (lambda: paceline.Controller("scream").on_sent(0, -1, SIZE), "sequence: found -1, expected a whole number"),
+        (lambda: paceline.Controller("scream").on_sent(0, 2**64, SIZE), "sequence: found 18446744073709551616, expected"),
+        (lambda: paceline.Controller("scream").on_sent(0, 1.5, SIZE), "sequence: found 1.5, expected a whole number"),  # type: ignore[arg-type]
+        (lambda: paceline.Controller("scream").on_sent(0, 1, -SIZE), "size: found -1212, expected a whole number"),
+        (lambda: paceline.Controller("scream").on_sent(0, 1, SIZE, stream=256), "stream: found 256, expected a whole"),
+        (lambda: paceline.Controller("scream").on_offered(0, SIZE, queued=-1), "queued: found -1, expected a whole"),
+        (lambda: paceline.Controller("scream").on_feedback(0, [(-1, 0.1)]), "packets: found -1, expected a whole"),
+        (lambda: paceline.Controller("scream").on_feedback(0, [7]), "packets: found 7, expected a number of a packet"),  # type: ignore[list-item]
+        (lambda: paceline.Controller("scream").on_feedback(0, [], marked=[-1]), "marked: found -1, expected a whole"),
+        (lambda: paceline.ReceiverHalf("tfrc").on_arrival(0, -1, 1, 0), "sequence: found -1, expected a whole number"),
         (lambda: paceline.Controller("scream").set_limits(0, 2, 1), "min_mbps, max_mbps: found 2 and 1"),
     ],
 )

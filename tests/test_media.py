@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import paceline
@@ -96,6 +97,60 @@ def test_transport_wide_reports_count_streams_that_were_not_added(controller: st
         assert (receiver.statistics()["unknown_ssrc"] > 0) == (len(added) < 2)
     assert targets[1:] == pytest.approx([targets[0]] * 2, rel=0.4)
     assert targets[0] > 0.8
+
+
+@pytest.mark.parametrize(
+    "buffer", [bytearray(b"abc"), memoryview(b"abc"), memoryview(b"a.b.c")[::2], np.frombuffer(b"abc", np.uint8)]
+)
+def test_bytes_may_be_any_buffer(buffer: Any) -> None:
+    sender, receiver = paceline.MediaSender("scream"), paceline.MediaReceiver()
+    stream = sender.add_stream(0.0, ssrc=500)
+    receiver.add_stream(ssrc=500)
+    sender.start(0.0)
+    sender.push(0.0, stream, buffer, frame=1, marker=True)
+    sent = sender.poll(0.0)
+    assert sent is not None
+    assert sent.data[-3:] == b"abc"
+    arrival = receiver.receive(0.02, np.frombuffer(sent.data, np.uint8))
+    assert arrival is not None
+    assert arrival.payload == b"abc"
+    sender.receive(0.04, buffer)
+    assert sender.statistics()["rtcp_malformed"] == 1
+
+
+@pytest.mark.parametrize("format", ["rfc8888", "twcc"])
+def test_reports_of_another_session_are_counted_and_change_nothing(format: str) -> None:
+    senders = [paceline.MediaSender("scream", format=format, reduced_size=True) for _ in range(2)]
+    receiver = paceline.MediaReceiver(format=format, reduced_size=True)
+    receiver.add_stream(ssrc=600)
+    for sender, ssrc in zip(senders, (500, 600), strict=True):
+        sender.add_stream(0.0, ssrc=ssrc)
+        sender.start(0.0)
+        sender.push(0.0, 0, bytes(500), frame=1, marker=True)
+        sent = sender.poll(0.0)
+        assert sent is not None
+        receiver.receive(0.02, sent.data)
+    report = receiver.poll(0.02)
+    assert report is not None
+    before = senders[0].statistics()
+    senders[0].receive(0.04, report)
+    expected = before | {"rtcp_received": before["rtcp_received"] + 1, "rtcp_unknown_ssrc": 1}
+    assert senders[0].statistics() == expected
+    senders[1].receive(0.04, report)
+    assert senders[1].statistics()["rtcp_unknown_ssrc"] == 0
+    assert senders[1].statistics()["srtt_s"] is not None
+
+
+@pytest.mark.parametrize("found", ["abc", 3, None, [1, 2], np.zeros(3)])
+def test_what_holds_no_bytes_is_said(found: Any) -> None:
+    sender, receiver = paceline.MediaSender("scream"), paceline.MediaReceiver()
+    for call in (
+        lambda: sender.push(0.0, 0, found, frame=1),
+        lambda: sender.receive(0.0, found),
+        lambda: receiver.receive(0.0, found),
+    ):
+        with pytest.raises(paceline.UsageError, match=r"^data: found .*, expected bytes, or a buffer"):
+            call()
 
 
 def test_events_and_ends() -> None:

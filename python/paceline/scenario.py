@@ -86,12 +86,22 @@ def _text_and_file(scenario: ScenarioLike) -> tuple[str, str | None]:
 
 def decoded(content: bytes, name: str) -> str:
     """The text of a scenario that was read from `name`."""
+    if _is_utf16(content):
+        expected = "text in UTF-8: `iconv -f UTF-16 -t UTF-8` makes it of this"
+        raise ScenarioError(f"{name}: found text in UTF-16, expected {expected}")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ScenarioError(
             f"{name}: found bytes that are not UTF-8 at offset {error.start}, expected a scenario (TOML)"
         ) from None
+
+
+def _is_utf16(content: bytes) -> bool:
+    """Whether bytes begin with the mark of UTF-16, or every other one of the first is zero."""
+    letters = [byte != 0 for byte in content[:4]]
+    marked = content[:2] in (b"\xff\xfe", b"\xfe\xff") and len(letters) > 2
+    return marked or letters in ([True, False] * 2, [False, True] * 2)
 
 
 def _is_toml(scenario: str) -> bool:

@@ -135,6 +135,8 @@ pub struct PacelineSenderStatistics {
     pub rtcp_received: u64,
     /// RTCP that is none, or contradicts itself.
     pub rtcp_malformed: u64,
+    /// RTCP about streams that the sender does not have, as of another session: nothing is done with it.
+    pub rtcp_unknown_ssrc: u64,
     /// Reported packets that were never sent, or too long ago.
     pub unknown_reports: u64,
     /// Sum of the target bitrates of all streams, headers in; 0: the controller sets none.

@@ -416,6 +416,7 @@ fn figures(sender: &MediaSender<AnyController, PacketBuffer>) -> PacelineSenderS
         resent: sender.repair_counters().resent,
         rtcp_received: rtcp.received,
         rtcp_malformed: rtcp.malformed,
+        rtcp_unknown_ssrc: rtcp.unknown_ssrc,
         unknown_reports: sender.sender_counters().unknown_reports,
         target_bps: snapshot.target.unwrap_or_default().as_bps(),
         window: size(snapshot.window),

@@ -43,6 +43,11 @@ impl LinkConfig {
         }
     }
 
+    /// What it can serve from one time to another, in bits. It must have been validated.
+    pub fn capacity_bits(&self, from: Time, to: Time) -> f64 {
+        self.rate.schedule(&self.down).capacity_bits(from, to)
+    }
+
     /// Checks everything that [`Link::new`](crate::Link::new) would refuse, without building the link.
     pub fn validate(&self) -> Result<(), ParamError> {
         self.rate.validate()?;

@@ -54,6 +54,13 @@ impl RateProcess {
         }
     }
 
+    /// The highest rate before `until`; of a process that repeats, of any time.
+    pub fn highest(&self, until: Time) -> Bitrate {
+        let (pieces, repeat) = self.pieces();
+        let early = |&&(start, _): &&(u64, u64)| repeat.is_some() || start < until.as_nanos().max(1);
+        Bitrate::from_bps(pieces.iter().filter(early).map(|&(_, rate)| rate).max().unwrap_or_default())
+    }
+
     /// Checks what a [`Link`](crate::Link) would refuse.
     pub fn validate(&self) -> Result<(), ParamError> {
         match self {

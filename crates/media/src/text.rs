@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 use core::fmt;
+use paceline_units::text::{NOT_UTF16, is_utf16};
 
 /// Why a file does not hold what it is read for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,6 +29,9 @@ impl core::error::Error for TextError {}
 
 /// The bytes as text, without a byte-order mark; complains about the first line that is none.
 pub(crate) fn text_of(bytes: &[u8]) -> Result<&str, TextError> {
+    if is_utf16(bytes) {
+        return Err(TextError { line: None, found: "text in UTF-16".into(), expected: NOT_UTF16 });
+    }
     let text = match core::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => return Err(not_text(bytes, error.valid_up_to())),

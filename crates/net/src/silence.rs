@@ -40,8 +40,13 @@ impl PlannedSilence {
         PlannedSilence(merged(silent))
     }
 
+    #[cfg(test)]
+    pub fn from_spans(spans: &[(Time, Time)]) -> PlannedSilence {
+        PlannedSilence(merged(spans.to_vec()))
+    }
+
     /// How long a silence from `from` to `to` was beyond what is planned.
-    fn unplanned(&self, from: Time, to: Time) -> TimeDelta {
+    pub fn unplanned(&self, from: Time, to: Time) -> TimeDelta {
         let within = |&(begin, end): &(Time, Time)| to.min(end).saturating_since(from.max(begin));
         self.0.iter().map(within).fold(to.saturating_since(from), |left, planned| left - planned)
     }
@@ -108,6 +113,11 @@ impl Silences {
     /// Nothing has come yet, which is no silence.
     pub fn new(awaited: Awaited, planned: PlannedSilence) -> Silences {
         Silences { awaited, planned, heard: None, told: false, warnings: Vec::new() }
+    }
+
+    /// The silence that is planned.
+    pub fn planned(&self) -> &PlannedSilence {
+        &self.planned
     }
 
     /// When something came last.
@@ -204,7 +214,8 @@ mod tests {
 
     #[test]
     fn what_is_planned_is_no_silence_and_the_rest_is_said_once() {
-        let mut silences = Silences::new(Awaited::Packets, PlannedSilence(vec![(at(3.0), at(16.0))]));
+        let mut silences =
+            Silences::new(Awaited::Packets, PlannedSilence::from_spans(&[(at(3.0), at(16.0))]));
         assert_eq!(silences.check(at(9.0)), None, "nothing was expected yet");
         assert_eq!(silences.on_heard(at(2.9)), None);
         assert_eq!(silences.check(at(20.8)), None);

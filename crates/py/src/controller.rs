@@ -1,6 +1,6 @@
 //! A controller that a notebook steps packet by packet.
 
-use crate::arguments::{configured, limits, span, time, wrong};
+use crate::arguments::{configured, limits, numbers, seconds, span, time, wrong};
 use crate::half::Put;
 use paceline_cc::{
     Allowance, Answers, AnyController, Controller as _, Offered, Pacing, PacketResult, PacketsReport, Probe,
@@ -25,7 +25,8 @@ struct Stepped {
 
 /// A congestion controller that is told what happens, packet by packet, and asked what holds.
 ///
-/// Times are in seconds of a clock with any zero, sizes in bytes on the link, rates in Mbit/s.
+/// Times are in seconds of a clock with any zero, 0 or more: monotonic ones, or those since 1970, of which a float is exact to 0.12 us. Sizes
+/// are in bytes on the link, rates in Mbit/s.
 #[pyclass(frozen, module = "paceline._core")]
 pub struct Controller {
     kind: String,
@@ -79,10 +80,10 @@ impl Controller {
         &self,
         py: Python<'_>,
         now_s: f64,
-        size: u64,
-        stream: u8,
+        #[pyo3(from_py_with = numbers::size)] size: u64,
+        #[pyo3(from_py_with = numbers::stream)] stream: u8,
         frame_end: bool,
-        queued: Option<u64>,
+        #[pyo3(from_py_with = numbers::optional_queued)] queued: Option<u64>,
         oldest_s: f64,
     ) -> PyResult<()> {
         let (now, oldest) = (time(py, "now_s", now_s)?, span(py, "oldest_s", oldest_s)?);
@@ -99,10 +100,10 @@ impl Controller {
         &self,
         py: Python<'_>,
         now_s: f64,
-        queued: u64,
-        stream: u8,
+        #[pyo3(from_py_with = numbers::queued)] queued: u64,
+        #[pyo3(from_py_with = numbers::stream)] stream: u8,
         oldest_s: f64,
-        newest_frame: u64,
+        #[pyo3(from_py_with = numbers::newest_frame)] newest_frame: u64,
     ) -> PyResult<()> {
         let (now, oldest) = (time(py, "now_s", now_s)?, span(py, "oldest_s", oldest_s)?);
         let queue = queue(stream, queued, (queued > 0).then_some(oldest), newest_frame);
@@ -117,11 +118,11 @@ impl Controller {
         &self,
         py: Python<'_>,
         now_s: f64,
-        sequence: u64,
-        size: u64,
-        stream: u8,
+        #[pyo3(from_py_with = numbers::sequence)] sequence: u64,
+        #[pyo3(from_py_with = numbers::size)] size: u64,
+        #[pyo3(from_py_with = numbers::stream)] stream: u8,
         app_limited: bool,
-        probe: Option<u64>,
+        #[pyo3(from_py_with = numbers::optional_probe)] probe: Option<u64>,
     ) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
         let size = Bytes::new(size);
@@ -144,9 +145,9 @@ impl Controller {
         &self,
         py: Python<'_>,
         now_s: f64,
-        packets: Vec<(u64, Option<f64>)>,
-        stream: u8,
-        marked: Vec<u64>,
+        #[pyo3(from_py_with = numbers::packets)] packets: Vec<(u64, Option<f64>)>,
+        #[pyo3(from_py_with = numbers::stream)] stream: u8,
+        #[pyo3(from_py_with = numbers::marked)] marked: Vec<u64>,
         clock_step_s: f64,
     ) -> PyResult<()> {
         let (now, clock_step) = (time(py, "now_s", now_s)?, span(py, "clock_step_s", clock_step_s)?);
@@ -184,7 +185,7 @@ impl Controller {
         now_s: f64,
         min_mbps: f64,
         max_mbps: f64,
-        stream: u8,
+        #[pyo3(from_py_with = numbers::stream)] stream: u8,
     ) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
         let limits = limits(py, stream, (min_mbps, max_mbps))?;
@@ -195,7 +196,12 @@ impl Controller {
     /// What the controller puts on the packet of a stream that leaves now, for its receiver half: its round-trip time in seconds
     /// (tfrc), a counter (ccid3), or `None`.
     #[pyo3(signature = (now_s, *, stream=0))]
-    fn annotation(&self, py: Python<'_>, now_s: f64, stream: u8) -> PyResult<Option<Put>> {
+    fn annotation(
+        &self,
+        py: Python<'_>,
+        now_s: f64,
+        #[pyo3(from_py_with = numbers::stream)] stream: u8,
+    ) -> PyResult<Option<Put>> {
         let now = time(py, "now_s", now_s)?;
         Ok(self.lock().controller.annotation(now, StreamId(stream)).map(Put::from))
     }
@@ -249,7 +255,7 @@ impl Controller {
     /// When `on_timeout` is due, in seconds; `None` if it is not.
     #[getter]
     fn next_timeout_s(&self) -> Option<f64> {
-        self.lock().controller.next_timeout().map(|(due, _why)| due.as_secs_f64())
+        self.lock().controller.next_timeout().map(|(due, _why)| seconds(due))
     }
 
     /// Bytes that may be sent now; `None`: no limit in bytes.

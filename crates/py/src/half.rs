@@ -1,8 +1,8 @@
 //! The receiver half of a controller, stepped packet by packet.
 
-use crate::arguments::{configured, ecn, span, time};
+use crate::arguments::{configured, numbers, seconds, span, time};
 use paceline_cc::{Annotation, AnyReceiverHalf, Arrival, ReceiverHalf as _, ReceiverReport, StreamId};
-use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_units::{Bytes, Ecn, TimeDelta};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,8 @@ impl From<Annotation> for Put {
 
 /// What controllers that go by messages of their own (tfrc, ccid3) have with the receiver.
 ///
-/// Times are in seconds of a clock with any zero, sizes in bytes on the link, rates in Mbit/s.
+/// Times are in seconds of a clock with any zero, 0 or more: monotonic ones, or those since 1970, of which a float is exact to 0.12 us. Sizes
+/// are in bytes on the link, rates in Mbit/s.
 #[pyclass(frozen, module = "paceline._core")]
 pub struct ReceiverHalf {
     inner: Mutex<AnyReceiverHalf>,
@@ -62,12 +63,12 @@ impl ReceiverHalf {
         &self,
         py: Python<'_>,
         now_s: f64,
-        sequence: u64,
-        size: u64,
+        #[pyo3(from_py_with = numbers::sequence)] sequence: u64,
+        #[pyo3(from_py_with = numbers::size)] size: u64,
         sent_s: f64,
         annotation: Option<Put>,
-        stream: u8,
-        ecn: u8,
+        #[pyo3(from_py_with = numbers::stream)] stream: u8,
+        #[pyo3(from_py_with = numbers::ecn)] ecn: u8,
     ) -> PyResult<bool> {
         let (now, sent) = (time(py, "now_s", now_s)?, Some(time(py, "sent_s", sent_s)?));
         let annotation = match annotation {
@@ -75,7 +76,7 @@ impl ReceiverHalf {
             Some(Put::Rtt(rtt)) => Some(Annotation::Rtt(span(py, "annotation", rtt)?)),
             Some(Put::Counter(value)) => Some(Annotation::Counter(value & 15)),
         };
-        let (stream, size, ecn) = (StreamId(stream), Bytes::new(size), self::ecn(py, ecn)?);
+        let (stream, size, ecn) = (StreamId(stream), Bytes::new(size), Ecn::from_bits(ecn));
         let arrival = Arrival { stream, sequence, size, sent, ecn, annotation };
         Ok(self.lock().on_arrival(now, &arrival))
     }
@@ -83,7 +84,7 @@ impl ReceiverHalf {
     /// When `report` is due if nothing arrives, in seconds; `None` if it is not.
     #[getter]
     fn next_timeout_s(&self) -> Option<f64> {
-        self.lock().next_timeout().map(Time::as_secs_f64)
+        self.lock().next_timeout().map(seconds)
     }
 
     /// The message for the controller, if there is something to say: loss event rate, rate at which data arrived in Mbit/s, when the

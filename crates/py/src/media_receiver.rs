@@ -1,17 +1,17 @@
 //! A receiver of media in RTP that a notebook steps datagram by datagram.
 
-use crate::arguments::{configured, time, wrong};
+use crate::arguments::{configured, data_of, numbers, seconds, time, wrong};
 use crate::media_sender::MediaEvent;
 use paceline_transport::rtp::media;
 use paceline_transport::rtp::rtcp::Picture;
-use paceline_units::TimeDelta;
+use paceline_units::{Ecn, TimeDelta};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A receiver of media in RTP that is handed datagrams, delivers payloads, and gives datagrams that go back.
 ///
-/// Times are in seconds of a clock with any zero, its own.
+/// Times are in seconds of a clock with any zero, 0 or more, its own.
 #[pyclass(frozen, module = "paceline._core")]
 pub struct MediaReceiver {
     inner: Mutex<media::MediaReceiver>,
@@ -67,17 +67,23 @@ impl MediaReceiver {
     }
 
     /// A stream is expected no more, nor its retransmissions.
-    fn remove_stream(&self, py: Python<'_>, ssrc: u32) -> PyResult<()> {
+    fn remove_stream(&self, py: Python<'_>, #[pyo3(from_py_with = numbers::ssrc)] ssrc: u32) -> PyResult<()> {
         let removed = self.lock().remove_stream(ssrc);
         expected(py, removed, ssrc)
     }
 
     /// A datagram came from the sender, RTP or RTCP. Answers the packet to deliver; `None` if it is none.
     #[pyo3(signature = (now_s, data, *, ecn=0))]
-    fn receive(&self, py: Python<'_>, now_s: f64, data: &[u8], ecn: u8) -> PyResult<Option<MediaArrival>> {
-        let (now, marked) = (time(py, "now_s", now_s)?, crate::arguments::ecn(py, ecn)?);
+    fn receive(
+        &self,
+        py: Python<'_>,
+        now_s: f64,
+        #[pyo3(from_py_with = data_of)] data: Bound<'_, PyBytes>,
+        #[pyo3(from_py_with = numbers::ecn)] ecn: u8,
+    ) -> PyResult<Option<MediaArrival>> {
+        let now = time(py, "now_s", now_s)?;
         let mut receiver = self.lock();
-        let Some(came) = receiver.receive(now, data, marked) else { return Ok(None) };
+        let Some(came) = receiver.receive(now, data.as_bytes(), Ecn::from_bits(ecn)) else { return Ok(None) };
         let header = came.packet.header;
         Ok(Some(MediaArrival {
             ssrc: header.ssrc,
@@ -102,7 +108,13 @@ impl MediaReceiver {
     /// Asks for a picture of a stream: one that mends what was lost (PLI), or a `full` one that needs no other (FIR). Answers whether
     /// it is asked for: less than 300 ms after the last request it is not.
     #[pyo3(signature = (now_s, ssrc, *, full=false))]
-    fn ask_for_picture(&self, py: Python<'_>, now_s: f64, ssrc: u32, full: bool) -> PyResult<bool> {
+    fn ask_for_picture(
+        &self,
+        py: Python<'_>,
+        now_s: f64,
+        #[pyo3(from_py_with = numbers::ssrc)] ssrc: u32,
+        full: bool,
+    ) -> PyResult<bool> {
         let now = time(py, "now_s", now_s)?;
         let mut receiver = self.lock();
         expected(py, receiver.reception(ssrc).is_some(), ssrc)?;
@@ -122,7 +134,7 @@ impl MediaReceiver {
     /// When `poll` is to be called, in seconds; `None` if not until something comes.
     #[getter]
     fn next_timeout_s(&self) -> Option<f64> {
-        self.lock().next_timeout().map(|(due, _why)| due.as_secs_f64())
+        self.lock().next_timeout().map(|(due, _why)| seconds(due))
     }
 
     /// SSRC of the receiver.
@@ -133,7 +145,7 @@ impl MediaReceiver {
 
     /// Interarrival jitter of a stream in seconds, and packets expected less packets received, as its reports say them; `None` of a
     /// stream that is not expected.
-    fn reception(&self, ssrc: u32) -> Option<(f64, i32)> {
+    fn reception(&self, #[pyo3(from_py_with = numbers::ssrc)] ssrc: u32) -> Option<(f64, i32)> {
         let receiver = self.lock();
         let reception = receiver.reception(ssrc)?;
         Some((TimeDelta::as_secs_f64(reception.jitter()), reception.cumulative_lost()))

@@ -1,6 +1,6 @@
 //! A sender of media in RTP that a notebook steps datagram by datagram.
 
-use crate::arguments::{configured, ecn, limits, time, wrong};
+use crate::arguments::{configured, data_of, limits, numbers, seconds, time, wrong};
 use paceline_cc::{AnyController, Controller as _, StreamId};
 use paceline_transport::SendingEnd as _;
 use paceline_transport::rtp::Broken;
@@ -8,7 +8,7 @@ use paceline_transport::rtp::media::{
     self, BufferPool, DiscardReason, MediaPacket, PacketBuffer, SenderEvent, SentDatagram, StreamError,
 };
 use paceline_transport::rtp::rtcp::{ReceiverEvent, RtcpEvent};
-use paceline_units::{Bitrate, Bytes, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Ecn, TimeDelta};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ struct Stepped {
 
 /// A sender of media in RTP that is handed payloads, or whole packets, and gives datagrams.
 ///
-/// Times are in seconds of a clock with any zero, rates Mbit/s.
+/// Times are in seconds of a clock with any zero, 0 or more, rates in Mbit/s.
 #[pyclass(frozen, module = "paceline._core")]
 pub struct MediaSender {
     inner: Mutex<Stepped>,
@@ -155,13 +155,24 @@ impl MediaSender {
     }
 
     /// A stream leaves: what waits of it is discarded, and it says goodbye.
-    fn remove_stream(&self, py: Python<'_>, now_s: f64, stream: u8) -> PyResult<()> {
+    fn remove_stream(
+        &self,
+        py: Python<'_>,
+        now_s: f64,
+        #[pyo3(from_py_with = numbers::stream)] stream: u8,
+    ) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
         MediaSender::done(py, self.lock().sender.remove_stream(now, StreamId(stream)))
     }
 
     /// The weight of a stream's share is this from now on.
-    fn set_priority(&self, py: Python<'_>, now_s: f64, stream: u8, priority: f64) -> PyResult<()> {
+    fn set_priority(
+        &self,
+        py: Python<'_>,
+        now_s: f64,
+        #[pyo3(from_py_with = numbers::stream)] stream: u8,
+        priority: f64,
+    ) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
         MediaSender::done(py, self.lock().sender.set_priority(now, StreamId(stream), priority))
     }
@@ -171,7 +182,7 @@ impl MediaSender {
         &self,
         py: Python<'_>,
         now_s: f64,
-        stream: u8,
+        #[pyo3(from_py_with = numbers::stream)] stream: u8,
         min_mbps: f64,
         max_mbps: f64,
     ) -> PyResult<()> {
@@ -202,16 +213,17 @@ impl MediaSender {
         &self,
         py: Python<'_>,
         now_s: f64,
-        stream: u8,
-        data: &[u8],
-        frame: u64,
-        timestamp: u32,
-        payload_type: u8,
+        #[pyo3(from_py_with = numbers::stream)] stream: u8,
+        #[pyo3(from_py_with = data_of)] data: Bound<'_, PyBytes>,
+        #[pyo3(from_py_with = numbers::frame)] frame: u64,
+        #[pyo3(from_py_with = numbers::timestamp)] timestamp: u32,
+        #[pyo3(from_py_with = numbers::payload_type)] payload_type: u8,
         marker: bool,
         frame_end: Option<bool>,
         whole: bool,
     ) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
+        let data = data.as_bytes();
         if data.len() > LONGEST {
             let text = format!("data: found {} bytes, expected at most {LONGEST}", data.len());
             return Err(wrong(py, text));
@@ -250,9 +262,15 @@ impl MediaSender {
 
     /// A datagram of RTCP came from the receiver. What cannot be read is counted.
     #[pyo3(name = "receive", signature = (now_s, data, *, ecn=0))]
-    fn receive(&self, py: Python<'_>, now_s: f64, data: &[u8], ecn: u8) -> PyResult<()> {
-        let (now, marked) = (time(py, "now_s", now_s)?, self::ecn(py, ecn)?);
-        self.lock().sender.receive_rtcp(now, data, marked);
+    fn receive(
+        &self,
+        py: Python<'_>,
+        now_s: f64,
+        #[pyo3(from_py_with = data_of)] data: Bound<'_, PyBytes>,
+        #[pyo3(from_py_with = numbers::ecn)] ecn: u8,
+    ) -> PyResult<()> {
+        let now = time(py, "now_s", now_s)?;
+        self.lock().sender.receive_rtcp(now, data.as_bytes(), Ecn::from_bits(ecn));
         Ok(())
     }
 
@@ -264,14 +282,14 @@ impl MediaSender {
     }
 
     /// Bitrate that the encoder of a stream is to make, headers in; `None` of a stream that is not there.
-    fn target_mbps(&self, stream: u8) -> Option<f64> {
+    fn target_mbps(&self, #[pyo3(from_py_with = numbers::stream)] stream: u8) -> Option<f64> {
         self.lock().sender.target(StreamId(stream)).map(Bitrate::as_mbps_f64)
     }
 
     /// When `poll` is to be called, in seconds; `None` if not until something happens.
     #[getter]
     fn next_timeout_s(&self) -> Option<f64> {
-        self.lock().sender.next_timeout().map(|(due, _why)| due.as_secs_f64())
+        self.lock().sender.next_timeout().map(|(due, _why)| seconds(due))
     }
 
     /// Counts and figures by name; `None` where there is no such thing, or not yet.
@@ -288,6 +306,7 @@ impl MediaSender {
             ("resent", repairs.resent),
             ("rtcp_received", rtcp.received),
             ("rtcp_malformed", rtcp.malformed),
+            ("rtcp_unknown_ssrc", rtcp.unknown_ssrc),
             ("unknown_reports", sender.sender_counters().unknown_reports),
         ];
         for (name, count) in counts {

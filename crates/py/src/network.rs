@@ -227,6 +227,9 @@ fn drive(
 pub(crate) fn output(loaded: &Loaded, ended: NetOutput) -> RunOutput {
     let NetOutput { summary, flows, links, counters, mut warnings } = ended;
     warnings.extend(loaded.parts.warnings.iter().cloned());
+    if links.rows() > 0 {
+        warnings.extend(loaded.nothing_arrived(&summary));
+    }
     warnings.extend(resynchronised(&counters));
     warnings.extend(refused(&counters));
     RunOutput::new(summary.to_json(), loaded.scenario.clone(), warnings, flows, links)

@@ -11,6 +11,7 @@ use crate::error::{Place, ScenarioError};
 use crate::files::{FileError, Loader};
 use crate::overrides;
 use crate::rate::*;
+use crate::remarks;
 use crate::schema;
 use crate::source::*;
 use crate::spec::*;
@@ -99,8 +100,11 @@ pub fn build(scenario: &Scenario, loader: &Loader) -> Result<Parts, ScenarioErro
         codecs: Vec::new(),
         warnings: Vec::new(),
     };
-    let links = scenario.links.iter().map(|link| builder.link(link)).collect::<Result<_, _>>()?;
+    let links = scenario.links.iter().map(|link| builder.link(link)).collect::<Result<Vec<_>, _>>()?;
     let flows = scenario.flows.iter().map(|flow| builder.flow(flow)).collect::<Result<_, _>>()?;
+    let units = scenario.links.iter().zip(&links).filter_map(|(link, config)| remarks::unit(link, config));
+    let least = scenario.flows.iter().filter_map(|flow| remarks::least_bitrate(scenario, flow, &links));
+    builder.warnings.extend(units.chain(least));
     Ok(Parts { links, flows, codecs: builder.codecs, warnings: builder.warnings })
 }
 

@@ -14,6 +14,7 @@ mod rate;
 mod reader;
 mod recording;
 pub mod registry;
+mod remarks;
 mod schema;
 mod source;
 mod spec;

@@ -67,11 +67,20 @@ impl EcnMode {
             EcnMode::L4s => Ecn::Ect1,
         }
     }
+
+    /// The mode whose packets carry the codepoint that a text names, such as `ect1`, `ECT(0)` or `Not-ECT`.
+    pub fn of_codepoint(text: &str) -> Option<EcnMode> {
+        let letters =
+            text.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
+        let is = |name: &str| letters.clone().eq(name.chars());
+        let mode = [("ect1", EcnMode::L4s), ("ect0", EcnMode::Classic), ("notect", EcnMode::Off)];
+        mode.into_iter().find(|(name, _)| is(name)).map(|(_, mode)| mode)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Ecn;
+    use super::{Ecn, EcnMode};
 
     #[test]
     fn bits_round_trip() {
@@ -79,5 +88,12 @@ mod tests {
             assert_eq!(Ecn::from_bits(bits).bits(), bits);
         }
         assert!(!Ecn::NotEct.is_capable() && Ecn::Ect1.is_capable() && Ecn::Ce.is_ce());
+    }
+
+    #[test]
+    fn a_codepoint_names_its_mode() {
+        let of = |text| EcnMode::of_codepoint(text).map(EcnMode::name);
+        assert_eq!(["ect1", "ECT(0)", "Not-ECT"].map(of), [Some("l4s"), Some("classic"), Some("off")]);
+        assert_eq!(["", "ect", "ect2", "ect10", "l4s"].map(of), [None; 5]);
     }
 }

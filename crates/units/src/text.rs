@@ -5,6 +5,18 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+/// What is expected of a file of text, where it is in UTF-16 as spreadsheets and PowerShell write it.
+pub const NOT_UTF16: &str = "text in UTF-8: `iconv -f UTF-16 -t UTF-8` makes it of this";
+
+/// Whether bytes are text in UTF-16: they begin with its mark, or every other one of the first is zero.
+pub fn is_utf16(bytes: &[u8]) -> bool {
+    match bytes {
+        [0xff, 0xfe, _, ..] | [0xfe, 0xff, _, ..] => true,
+        [one, 0, other, 0, ..] | [0, one, 0, other, ..] => *one != 0 && *other != 0,
+        _ => false,
+    }
+}
+
 /// A unit: its name and how many base units (nanoseconds, bit/s, bytes) it is, largest first.
 type Unit = (&'static str, u64);
 

@@ -207,6 +207,33 @@ fn what_is_wrong_is_named_with_its_line() {
     assert_eq!(Trace::parse(b"1\n", &without).expect_err("refused").found, "no interval");
 }
 
+/// Units that no recording has, and text that is not in UTF-8.
+#[test]
+fn what_is_in_another_unit_or_encoding_is_told_by_its_name() {
+    let utf16: Vec<u8> = "1\n2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let marked = [&[0xff, 0xfe][..], &utf16].concat();
+    let big: Vec<u8> = "1\n2\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
+    for &format in TraceFormat::ALL {
+        for bytes in [&utf16, &marked, &big] {
+            let error = refused(format, bytes);
+            assert_eq!((error.line, error.found.as_str()), (None, "text in UTF-16"), "{format:?}");
+            assert!(error.expected.contains("iconv -f UTF-16"), "{}", error.expected);
+        }
+    }
+    let epoch = refused(TraceFormat::TimeMbps, b"1713543780001 5\n1713543780101 6\n");
+    assert!(epoch.line == Some(1) && epoch.expected.contains("divided by 1000"), "{epoch}");
+    let epoch = refused(TraceFormat::Mahimahi, b"1713543780001\n1713543780002\n");
+    assert!(epoch.line == Some(1) && epoch.expected.contains("not since 1970"), "{epoch}");
+    // Seconds since 1970 are as good as any.
+    assert_eq!(read(TraceFormat::TimeMbps, "1713543780.5 5\n1713543781.5 6\n"), [(1e3, 5.0), (1e3, 6.0)]);
+    for (format, text) in
+        [(TraceFormat::TimeMbps, "0 5\n1000 6\n2000 7\n"), (TraceFormat::MbpsHold, "5 300\n6 300\n7 1\n")]
+    {
+        let trace = Trace::parse(text.as_bytes(), &options(format)).expect("a trace");
+        assert!(trace.warnings()[0].what.ends_with("as seconds"), "{:?}", trace.warnings());
+    }
+}
+
 #[test]
 fn zeros_may_stand_for_another_rate() {
     let trace = Trace::parse(

@@ -9,6 +9,9 @@ use alloc::vec::Vec;
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
 const EXPECTED: &str = "whole milliseconds, one per line, never decreasing, below 3e12";
+/// The first timestamp of a recording is below this, three years: a larger one counts from 1970, and nothing would ever leave.
+const EPOCH: u64 = 100_000_000_000;
+const NOT_EPOCH: &str = "milliseconds since the recording began, not since 1970: take the first off each";
 
 /// A rate per millisecond in which something may be delivered.
 pub(super) fn parse(bytes: &[u8], opportunity: Bytes) -> Result<Trace, TraceError> {
@@ -24,6 +27,9 @@ pub(super) fn parse(bytes: &[u8], opportunity: Bytes) -> Result<Trace, TraceErro
             Ok(time) if time < 3_000_000_000_000 && previous.is_none_or(|before| before <= time) => time,
             _ => return Err(TraceError::at(line, content, EXPECTED)),
         };
+        if previous.is_none() && time >= EPOCH {
+            return Err(TraceError::at(line, content, NOT_EPOCH));
+        }
         previous = Some(time);
         // There is no millisecond before 0; what may leave at 0 leaves in the first.
         if time.max(1) != end {

@@ -1,12 +1,17 @@
 //! Lines and cells of a text table, with their line numbers, and the numbers in them.
 
 use super::TraceError;
+use alloc::format;
 use alloc::vec::Vec;
+use paceline_units::text::{NOT_UTF16, is_utf16};
 use paceline_units::{Bitrate, TimeDelta};
 
 /// The text of a file, or why it is none.
 pub(super) fn text(bytes: &[u8]) -> Result<&str, TraceError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if is_utf16(bytes) {
+        return Err(TraceError::whole("text in UTF-16", NOT_UTF16));
+    }
     let line_of = |offset: usize| 1 + bytes[..offset].iter().filter(|&&byte| byte == b'\n').count();
     if let Some(offset) = bytes.iter().position(|&byte| byte == 0) {
         return Err(TraceError::at(line_of(offset), "a NUL byte", "text, already decompressed"));
@@ -67,7 +72,10 @@ pub(super) fn seconds(
 ) -> Result<TimeDelta, TraceError> {
     let value = number(line, cell, expected)?;
     if value < from || value.abs() > 3e9 {
-        return Err(TraceError::at(line, cell, expected));
+        let error = TraceError::at(line, cell, expected);
+        // No recording lasts a hundred years.
+        let hint = if value > 3e9 { "; milliseconds are divided by 1000 first" } else { "" };
+        return Err(TraceError { expected: format!("{expected}{hint}").into(), ..error });
     }
     Ok(TimeDelta::from_secs_f64(value))
 }

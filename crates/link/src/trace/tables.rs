@@ -9,8 +9,13 @@ use paceline_units::{Bitrate, TimeDelta};
 
 const NOT_ADVANCING: &str = "a time that does not advance; the row was left out";
 const LONG_GAP: &str = "a gap of more than three usual intervals; the rate before it holds";
+const RARE: &str = "rows are 100 s apart or more, half of them at least: times are read as seconds";
+const LONG: &str = "holds are 100 s or longer, half of them at least: they are read as seconds";
 const BLANK: &str = "a blank line between rows; it was passed over";
 const NO_HOLD: &str = "a hold of 0 s; the row was left out";
+
+/// Who records rates does so more often: such rows are in another unit.
+const SUSPICIOUS: TimeDelta = TimeDelta::from_secs(100);
 
 /// A row's cells of interest.
 struct Row<'a> {
@@ -61,7 +66,7 @@ pub(super) fn mbps(bytes: &[u8], options: &TraceOptions) -> Result<Trace, TraceE
 pub(super) fn mbps_hold(bytes: &[u8], options: &TraceOptions) -> Result<Trace, TraceError> {
     let layout = Layout { rate: 0, time: Some(1), expected: "two numbers per line, Mbit/s and seconds" };
     let mut rows = Vec::new();
-    let warnings = read(bytes, options, &layout, |row, warnings| {
+    let mut warnings = read(bytes, options, &layout, |row, warnings| {
         let hold = seconds(row.line, row.time, 0.0, "a hold in seconds, a number from 0 to 3e9")?;
         if hold == TimeDelta::ZERO {
             warn(warnings, row.line, NO_HOLD);
@@ -69,6 +74,10 @@ pub(super) fn mbps_hold(bytes: &[u8], options: &TraceOptions) -> Result<Trace, T
         rows.push((hold, row.rate()?, row.line));
         Ok(())
     })?;
+    let usual = usual(rows.iter().map(|(hold, _, _)| *hold).collect());
+    if usual.is_some_and(|usual| usual >= SUSPICIOUS) {
+        warn(&mut warnings, rows[0].2, LONG);
+    }
     held::trace(rows, warnings)
 }
 
@@ -88,7 +97,10 @@ pub(super) fn time_mbps(bytes: &[u8], options: &TraceOptions) -> Result<Trace, T
         }
         Ok(())
     })?;
-    let usual = usual_interval(&points);
+    let usual = usual(points.windows(2).map(|pair| pair[1].0 - pair[0].0).collect());
+    if usual.is_some_and(|usual| usual >= SUSPICIOUS) {
+        warn(&mut warnings, points[1].2, RARE);
+    }
     let mut rows = Vec::with_capacity(points.len());
     for pair in points.windows(2) {
         let gap = pair[1].0 - pair[0].0;
@@ -109,9 +121,8 @@ pub(super) fn time_mbps(bytes: &[u8], options: &TraceOptions) -> Result<Trace, T
     held::trace(rows, warnings)
 }
 
-/// The median step in time: how long the last row holds, and what makes a gap long.
-fn usual_interval(points: &[held::Row]) -> Option<TimeDelta> {
-    let mut steps: Vec<TimeDelta> = points.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+/// The median of steps in time: how long the last row holds, and what makes a gap long.
+fn usual(mut steps: Vec<TimeDelta>) -> Option<TimeDelta> {
     let middle = steps.len().checked_sub(1)? / 2;
     Some(*steps.select_nth_unstable(middle).1)
 }

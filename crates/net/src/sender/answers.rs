@@ -45,9 +45,14 @@ impl Answers {
         self.silences.heard().or(self.first_sent)
     }
 
-    /// The run is over at `now`. What is to be said of its silences.
+    /// The run is over at `now`. What is to be said of its silences, and of a sender that sent nothing though it had a second for it.
     pub fn finish(&mut self, now: Time) -> Vec<String> {
-        self.silences.finish(now)
+        let mut said = self.silences.finish(now);
+        let had = self.silences.planned().unplanned(Time::ZERO, now);
+        if self.first_sent.is_none() && had >= TimeDelta::from_secs(1) {
+            said.push(format!("nothing was sent in {:.1} s", now.as_secs_f64()));
+        }
+        said
     }
 
     /// An error if nothing has come back at all.
@@ -64,5 +69,21 @@ impl Answers {
         }
         self.said.extend(self.silences.check(now));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_sends_nothing_says_so_unless_that_is_the_plan() {
+        let at = Time::from_secs_f64;
+        let said = |planned: &[(Time, Time)]| {
+            let planned = PlannedSilence::from_spans(planned);
+            Answers::new(TimeDelta::from_secs(10), planned).finish(at(4.0))
+        };
+        assert_eq!(said(&[(at(0.0), at(2.5))]), ["nothing was sent in 4.0 s"]);
+        assert_eq!(said(&[(at(0.0), at(3.5))]), [""; 0]);
     }
 }

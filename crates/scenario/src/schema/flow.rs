@@ -29,7 +29,13 @@ pub(super) fn parse(
     let Choice { transport, controller, packet_size } = controller::parse(&table)?;
     only_its_own(&table, transport, &controller.params)?;
     let usual_ecn = controller.usual_ecn();
-    let ecn = table.find("ecn").map_or(Ok(usual_ecn), |node| node.named(EcnMode::NAMES, EcnMode::named))?;
+    let ecn = table.find("ecn").map_or(Ok(usual_ecn), |node| {
+        node.named(EcnMode::NAMES, EcnMode::named).map_err(|error| {
+            let meant = node.as_text().and_then(EcnMode::of_codepoint);
+            let hint = meant.map(|mode| format!("\"{}\"", mode.name()).into()).or(error.hint.clone());
+            ScenarioError { hint, ..error }
+        })
+    })?;
     let tcp = match transport {
         Transport::Tcp => {
             let usual = controller.usual_tcp();

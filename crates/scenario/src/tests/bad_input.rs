@@ -33,6 +33,8 @@ const CASES: &[Case] = &[
         "Mbps",
         Some("\"20Mbps\""),
     ),
+    ("\"l4s\"", "\"ect1\"", 13, "flows.video.ecn", "\"ect1\" (text)", "\"classic\"", Some("\"l4s\"")),
+    ("\"l4s\"", "\"ECT(0)\"", 13, "flows.video.ecn", "ECT(0)", "\"classic\"", Some("\"classic\"")),
     ("\"20Mbps\"", "20", 6, "links.bottleneck.rate", "20 (a number)", "units: bps kbps Mbps Gbps", None),
     ("\"20Mbps\"", "\"-20Mbps\"", 6, "links.bottleneck.rate", "-20Mbps", "not below 0", None),
     ("\"20Mbps\"", "\"0Mbps\"", 6, "links.bottleneck.rate", "0Mbps", "above 0", None),

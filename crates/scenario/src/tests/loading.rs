@@ -217,6 +217,42 @@ fn payloads(loaded: &Loaded, count: usize) -> Vec<u64> {
 const TWO_RUNGS: &str = "model = \"trace\", fps = 25, skip_frames = 1, \
                          ladder = [{ rate = \"400kbps\", file = \"low\" }, { rate = \"1200kbps\", file = \"high\" }]";
 
+/// What is no error, and hardly meant.
+#[test]
+fn a_least_bitrate_above_the_link_and_rates_in_another_unit_are_said() {
+    let folder = Folder::new("odd");
+    folder.put("bps.csv", b"5000000\n6000000\n");
+    let said = |rate: &str, more: &str| {
+        let text = format!(
+            "duration = \"3s\"\n[links.l]\nrate = {rate}\nqueue = {{ packets = 9 }}\n[flows.f]\npath = [\"l\"]\n{more}\n"
+        );
+        let loader = Loader::new(folder.0.clone(), Vec::new());
+        load(&Origin { text: &text, file: "odd.toml", sets: &[] }, &loader).expect("right").parts.warnings
+    };
+    let own = |min: &str| {
+        format!(
+            "controller = {{ kind = \"scream\", target_bitrate_min = \"{min}\", target_bitrate_start = \"5Mbps\" }}\nsource = {{ kind = \"bulk\" }}"
+        )
+    };
+    let least = [
+        "flows.f: found a least bitrate of 3Mbps, expected at most the 2Mbps of link l: its queue stays full",
+    ];
+    let steps = "{ steps = [[\"0s\", \"1Mbps\"], [\"1s\", \"2Mbps\"], [\"4s\", \"9Mbps\"]] }";
+    assert_eq!(said(steps, &own("3Mbps")), least);
+    assert_eq!(said(steps, &own("2Mbps")), [""; 0]);
+    let stream = |name: &str| {
+        format!(
+            "[flows.f.streams.{name}]\nsource = {{ kind = \"cbr\", rate = \"1Mbps\" }}\ntarget_bitrate_min = \"1.5Mbps\"\ntarget_bitrate_start = \"2Mbps\"\n"
+        )
+    };
+    assert_eq!(said(steps, &format!("controller = \"scream\"\n{}{}", stream("a"), stream("b"))), least);
+    let trace =
+        |scale: &str| format!("{{ trace = \"bps.csv\", format = \"mbps\", interval = \"1s\"{scale} }}");
+    let [unit] = &said(&trace(""), &own("1Mbps"))[..] else { panic!("one warning") };
+    assert!(unit.starts_with("links.l.rate: found rates up to 6000Gbps, expected Mbit/s"), "{unit}");
+    assert_eq!(said(&trace(", scale = 0.000001"), &own("1Mbps")), [""; 0]);
+}
+
 #[test]
 fn a_ladder_is_read_from_its_files_and_named_absolutely() {
     let folder = Folder::new("ladder");

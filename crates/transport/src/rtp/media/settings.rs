@@ -166,7 +166,14 @@ fn part<'t>(
     let (mut own, mut others) = (SenderSettings::default(), Vec::new());
     for (name, text) in settings {
         if let Some(spec) = spec(SenderSettings::SPECS, name) {
-            own.set(name, spec.read(text)?)?;
+            let value = spec.read(text).map_err(|error| match EcnMode::of_codepoint(text) {
+                Some(meant) if name == "ecn" => {
+                    let expected = format!("{}; did you mean {}?", error.expected, meant.name());
+                    ParamError::new(name, text, expected)
+                }
+                _ => error,
+            });
+            own.set(name, value?)?;
             continue;
         }
         let controllers = usual.as_ref().map_or(&[][..], ParamSet::specs);
