@@ -316,7 +316,7 @@ typedef struct PacelineReceiverStatistics {
   uint64_t bytes;
   // Datagrams that are neither RTP nor RTCP, and RTCP that contradicts itself.
   uint64_t malformed;
-  // Packets of, and RTCP about, streams that are not expected.
+  // Packets of, and RTCP about, streams that are not expected. Transport-wide reports tell of these packets all the same.
   uint64_t unknown_ssrc;
   // Packets that no report tells of.
   uint64_t unreported;
@@ -366,6 +366,8 @@ typedef struct PacelineSenderStatistics {
   uint64_t rtcp_received;
   // RTCP that is none, or contradicts itself.
   uint64_t rtcp_malformed;
+  // RTCP about streams that the sender does not have, as of another session: nothing is done with it.
+  uint64_t rtcp_unknown_ssrc;
   // Reported packets that were never sent, or too long ago.
   uint64_t unknown_reports;
   // Sum of the target bitrates of all streams, headers in; 0: the controller sets none.
