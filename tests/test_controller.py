@@ -152,7 +152,10 @@ def test_a_controller_with_a_receiver_half_is_as_fast_as_its_equation(kind: str)
             "packets: found 7, expected one of stream 0",
         ),
         (lambda: paceline.Controller("scream").on_sent(0, -1, SIZE), "sequence: found -1, expected a whole number"),
-        (lambda: paceline.Controller("scream").on_sent(0, 2**64, SIZE), "sequence: found 18446744073709551616, expected"),
+        (
+            lambda: paceline.Controller("scream").on_sent(0, 2**64, SIZE),
+            "sequence: found 18446744073709551616, expected",
+        ),
         (lambda: paceline.Controller("scream").on_sent(0, 1.5, SIZE), "sequence: found 1.5, expected a whole number"),  # type: ignore[arg-type]
         (lambda: paceline.Controller("scream").on_sent(0, 1, -SIZE), "size: found -1212, expected a whole number"),
         (lambda: paceline.Controller("scream").on_sent(0, 1, SIZE, stream=256), "stream: found 256, expected a whole"),

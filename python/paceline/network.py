@@ -20,7 +20,7 @@ Runner = Callable[[LoadedScenario, "Progress | None"], Result]
 """What turns a scenario into a result: the simulator's, or one of these."""
 
 Say = Callable[[str], None]
-"""Told a line at once that whoever waits for a run should see: that the other end is silent, and that it is there again."""
+"""Told a line at once that whoever waits for a run should see: that the other end is silent, or there again."""
 
 
 class NetworkError(PacelineError):
@@ -47,7 +47,9 @@ def sender(
     otherwise than the texts say.
     """
     sharing = {"exchange": exchange, "group_by": group_by, "group": group, "group_kind": group_kind}
-    return _logging("client", qlog, capture, partial(_runner, _core.send, to=to, flow=flow, peer=peer, say=say, **sharing))
+    return _logging(
+        "client", qlog, capture, partial(_runner, _core.send, to=to, flow=flow, peer=peer, say=say, **sharing)
+    )
 
 
 def receiver(

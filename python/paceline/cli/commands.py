@@ -277,7 +277,9 @@ def receive(
     listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where media arrives.")] = "127.0.0.1:5004",
     duration: Annotated[
         float | None,
-        typer.Option(min=0.001, max=1e6, metavar="SECONDS", help="How long to listen [default: the scenario's duration]."),
+        typer.Option(
+            min=0.001, max=1e6, metavar="SECONDS", help="How long to listen [default: the scenario's duration]."
+        ),
     ] = None,
     silence: Annotated[
         float | None,
