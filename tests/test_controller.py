@@ -1,6 +1,7 @@
 """A controller that is stepped packet by packet."""
 
 import math
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -12,13 +13,15 @@ import paceline
 SIZE = 1212
 
 
-def call(controller: paceline.Controller, seconds: float, *, mbps: float = 5.0, lost: int = 0) -> list[float]:
+def call(
+    controller: paceline.Controller, seconds: float, *, mbps: float = 5.0, lost: int = 0, zero: float = 0.0
+) -> list[float]:
     """The target at the end of each second of a sender that always has a packet, over a link with 20 ms each way."""
     reports: deque[tuple[float, int, float | None]] = deque()
-    now, free, next_send, sequence, targets = 0.0, 0.0, 0.0, 0, []
+    now, free, next_send, sequence, targets = zero, 0.0, 0.0, 0, []
     controller.on_offered(now, SIZE)
     for step in range(int(seconds * 1000)):
-        now = step / 1000
+        now = zero + step / 1000
         while reports and reports[0][0] <= now:
             _, number, arrived = reports.popleft()
             controller.on_feedback(now, [(number, arrived)])
@@ -50,6 +53,26 @@ def test_a_notebook_can_step_a_controller() -> None:
     assert controller.take_probe() is None
     assert {"qdelay_target", "target_bitrate"} & set(controller.state())
     assert all(value is None or math.isfinite(value) for value in controller.state().values())
+
+
+@pytest.mark.parametrize("kind", ["gcc", "scream", "um"])
+def test_the_clock_may_have_any_zero(kind: str) -> None:
+    """As near as a float is to the seconds since 1970: 0.12 us."""
+    soon, late = (call(paceline.Controller(kind), 20, zero=zero) for zero in (0.0, time.time() // 1))
+    assert sum(late[10:]) == pytest.approx(sum(soon[10:]), rel=0.05)
+
+
+@pytest.mark.parametrize("zero", [0.0, 1_795_000_000.1, 3e9])
+def test_what_is_due_is_due_when_the_clock_shows_it(zero: float) -> None:
+    controller = paceline.Controller("gcc")
+    controller.on_offered(zero, SIZE)
+    controller.on_sent(zero, 0, SIZE)
+    for _ in range(5):
+        due = controller.next_timeout_s
+        assert due is not None
+        controller.on_send_queue(due, SIZE)
+        controller.on_timeout(due)
+        assert (controller.next_timeout_s or math.inf) > due
 
 
 def test_it_answers_what_it_is_told() -> None:

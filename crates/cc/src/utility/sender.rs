@@ -31,6 +31,8 @@ const MEASURED_DELAYS: f64 = 5.0;
 const DRAINED: TimeDelta = TimeDelta::from_secs(3);
 /// Slow start ends when this part of the packets is lost.
 const SLOW_START_LOSS: f64 = 0.1;
+/// Nanoseconds (12 days): a clock that shows the seconds since 1970 leaves too few digits for those between packets.
+const ERA: u64 = 1_000_000_000 << 20;
 /// Weight of a packet in the part of packets that are lost.
 const LOSS_WEIGHT: f64 = 1.0 / 64.0;
 
@@ -72,6 +74,8 @@ pub struct UtilitySender<L> {
     doubts_path: bool,
     /// When the newest packet of a sample was sent.
     sampled: Option<Time>,
+    /// The whole [`ERA`] before the first packet that arrived, from which seconds count.
+    zero: Option<Time>,
     silence: Silence,
     /// The rate that was said last.
     said: Option<Bitrate>,
@@ -104,6 +108,7 @@ impl<L: Law> UtilitySender<L> {
             lost: 0.0,
             doubts_path: false,
             sampled: None,
+            zero: None,
             silence: Silence::new(sender.feedback_patience),
             params: sender,
             said: None,
@@ -227,7 +232,9 @@ impl<L: Law> UtilitySender<L> {
         let fell = before.map_or(0.0, |before| (before - least).as_secs_f64().max(0.0));
         let delta = (delay - least).as_secs_f64().max(0.0);
         self.flow.delta = Some(delta);
-        self.delivery.on_arrival(packet.sent.as_secs_f64() + delay.as_secs_f64(), bits);
+        let sent = packet.sent;
+        let since = sent - *self.zero.get_or_insert_with(|| Time::from_nanos(sent.as_nanos() / ERA * ERA));
+        self.delivery.on_arrival(since.as_secs_f64() + delay.as_secs_f64(), bits);
         self.start.note(delta);
         match self.start.phase {
             Phase::Probe => {

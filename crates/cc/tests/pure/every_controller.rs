@@ -2,7 +2,10 @@
 
 use crate::conformance::altered::Alteration;
 use crate::conformance::checks::CHECKS;
-use crate::conformance::{Flight, members};
+use crate::conformance::link::LinkConfig;
+use crate::conformance::world::run;
+use crate::conformance::{Flight, Member, members};
+use paceline_units::TimeDelta;
 
 /// Runs a check on the members whose transport retransmits, or on the others, true to their kind and altered, and tells all that is
 /// wrong.
@@ -29,6 +32,28 @@ fn check(name: &str, retransmits: bool) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A clock may show anything at its zero: what happens is the same, to the bit, by one that counts the seconds since 1970. What lies between
+/// is whole to all that is counted in steps of the clock: GCC's milliseconds, URCP's windows, and what floats round.
+#[test]
+fn the_zero_of_the_clock_does_not_matter() {
+    let by = TimeDelta::from_secs(1875 << 20);
+    let mut wrong = Vec::new();
+    // BBR draws when to probe by what the clock shows.
+    for member in members().into_iter().filter(|member| !member.name.starts_with("bbr3")) {
+        let config = LinkConfig {
+            lose_every: Some(500),
+            mark_every: Some(700),
+            longest_wait: member.longest_wait,
+            ..LinkConfig::clean(10)
+        };
+        let hash = |member: &Member| run(config, &[(member, 0.0)], 10.0).remove(0).hash;
+        if hash(&member) != hash(&member.shifted(by)) {
+            wrong.push(member.name);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join(", "));
 }
 
 macro_rules! suite {

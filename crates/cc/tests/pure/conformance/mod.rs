@@ -9,6 +9,7 @@ pub mod checks;
 pub mod hostile;
 pub mod link;
 pub mod retransmitting;
+pub mod shifted;
 pub mod world;
 
 use altered::Alteration;
@@ -107,6 +108,14 @@ impl Member {
                 Box::new(altered::Altered::new((self.make)(), alteration, retransmits))
             }
         }
+    }
+
+    /// The same by a clock that shows so much more at the world's zero.
+    #[allow(dead_code, reason = "not every program of the suite asks for another zero")]
+    pub fn shifted(&self, by: TimeDelta) -> Member {
+        let make = self.make.clone();
+        let make: Make = Rc::new(move || Box::new(shifted::Shifted { inner: make(), by }));
+        Member { make, ..self.clone() }
     }
 
     /// The same with a fault built in.

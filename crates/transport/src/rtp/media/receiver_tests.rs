@@ -23,6 +23,8 @@ fn arrived(way: &mut VecDeque<(Time, Vec<u8>)>, now: Time) -> Option<Vec<u8>> {
 struct Call {
     sender: Sender,
     receiver: MediaReceiver,
+    /// What the clock shows when the call begins.
+    zero: Time,
     now: Time,
     bytes_per_ms: u64,
     free: Time,
@@ -41,14 +43,19 @@ impl Call {
         Call::between(Sender::configured("scream", None, settings).expect("sound"), receiver)
     }
 
-    fn between(mut sender: Sender, receiver: &[Setting<'_>]) -> Call {
-        sender.start(Time::ZERO);
+    fn between(sender: Sender, receiver: &[Setting<'_>]) -> Call {
+        Call::beginning_at(Time::ZERO, sender, receiver)
+    }
+
+    fn beginning_at(zero: Time, mut sender: Sender, receiver: &[Setting<'_>]) -> Call {
+        sender.start(zero);
         Call {
             sender,
             receiver: MediaReceiver::configured(receiver.iter().copied()).expect("sound"),
-            now: Time::ZERO,
+            zero,
+            now: zero,
             bytes_per_ms: 625,
-            free: Time::ZERO,
+            free: zero,
             ways: [VecDeque::new(), VecDeque::new()],
             lost: |_| false,
             left: 0,
@@ -74,8 +81,9 @@ impl Call {
     /// One millisecond; each 20 ms every stream has a frame of its target.
     fn step(&mut self, streams: &[StreamId]) {
         let now = self.now;
-        if now.as_nanos().is_multiple_of(20_000_000) {
-            let frame = now.as_nanos() / 20_000_000;
+        let since = (now - self.zero).as_nanos() as u64;
+        if since.is_multiple_of(20_000_000) {
+            let frame = since / 20_000_000;
             for id in streams {
                 let size = self.sender.target(*id).expect("it is there").bytes_in(DELAY).as_u64();
                 for at in (0..size.max(1)).step_by(1000) {
@@ -255,6 +263,29 @@ fn a_receiver_that_left_says_nothing_of_strangers() {
     let before = call.receiver.counters().reports;
     call.run(2, &[id]);
     assert_eq!((call.receiver.counters().reports, call.receiver.next_timeout()), (before, None));
+}
+
+/// Both ends' clocks may show anything when a call begins, such as the nanoseconds since 1970.
+#[test]
+fn the_zero_of_the_clock_does_not_matter() {
+    for (controller, format) in
+        [("gcc", "twcc"), ("scream", "rfc8888"), ("scream", "twcc"), ("um", "rfc8888")]
+    {
+        let run = |zero: u64| {
+            let settings = [("format", format), ("target_bitrate_max", "20Mbps"), ("repair", "true")];
+            let settings = &settings[..if controller == "um" { 1 } else { 3 }];
+            let sender = Sender::configured(controller, None, settings.iter().copied()).expect("sound");
+            let mut call = Call::beginning_at(Time::from_secs_f64(zero as f64), sender, &settings[..1]);
+            call.lost = |count| count % 300 == 0;
+            let id = call.join(500, settings.len() > 1);
+            call.run(20, &[id]);
+            let counters =
+                (call.receiver.counters(), call.receiver.rtcp_counters(), call.sender.rtcp_counters());
+            (call.left, call.restored, call.target(id), counters)
+        };
+        let (soon, late) = (run(10), run(10 + (1875 << 20)));
+        assert!(soon == late, "{controller}, {format}: {soon:?} {late:?}");
+    }
 }
 
 #[test]
