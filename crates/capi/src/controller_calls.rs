@@ -73,6 +73,7 @@ fn queue_state(queue: &PacelineQueue) -> SendQueueState {
         packets: queue.packets,
         oldest: (queue.oldest_ns >= 0).then(|| TimeDelta::from_nanos(queue.oldest_ns)),
         newest_frame: Bytes::new(queue.newest_frame),
+        greedy: false,
     }
 }
 

@@ -67,6 +67,8 @@ pub struct SendQueueState {
     pub oldest: Option<TimeDelta>,
     /// Size on the link of what waits of the newest frame.
     pub newest_frame: Bytes,
+    /// Whether the source always has more, as a file does, so that something waits at any rate.
+    pub greedy: bool,
 }
 
 /// What the application allows a stream. Where it sets no limit (0 and [`Bitrate::MAX`]), the controller's parameters hold.

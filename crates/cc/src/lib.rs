@@ -19,6 +19,7 @@ mod detector;
 pub mod fixed;
 pub mod gcc;
 pub mod ledbat;
+mod media_room;
 mod observe;
 pub mod one_way_delay;
 pub mod prague;

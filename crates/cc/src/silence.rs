@@ -50,15 +50,15 @@ impl ReportTimes {
         (self.since, self.from_rest) = (now, true);
     }
 
-    /// A report came. The time since the last one counts as a gap where `counts_gap` and something was in flight.
+    /// A report came. The time since the last one counts as a gap, of this length at most, if something was in flight.
     #[inline]
-    pub fn on_report(&mut self, now: Time, counts_gap: bool) {
+    pub fn on_report(&mut self, now: Time, longest: TimeDelta) {
         if now >= self.span_end {
             (self.longest_before, self.longest) = (self.longest, TimeDelta::ZERO);
             self.span_end = now + GAPS_SPAN;
         }
-        if self.any_report && !self.from_rest && counts_gap {
-            self.on_gap(now.saturating_since(self.since));
+        if self.any_report && !self.from_rest {
+            self.on_gap(now.saturating_since(self.since).min(longest));
         }
         (self.since, self.from_rest, self.any_report) = (now, false, true);
     }
@@ -88,9 +88,19 @@ impl ReportTimes {
     }
 }
 
+/// So many halvings are an outage, and not a report or two that were lost.
+const OUTAGE: u32 = 3;
+/// When reports come again the rate is lower by no more halves than these, before it doubles.
+const KEPT_HALVINGS: u32 = 3;
+/// How long packets sent before an outage was over may tell nothing of the path, at least.
+const UNCLEAR: TimeDelta = TimeDelta::from_millis(500);
+
 /// The answer of a controller that is steered by a rate and whose source says nothing of silence: after a few intervals
-/// without a report the rate falls by half, and again in each interval that follows. When reports come again it doubles once
-/// a round trip, up to what the controller allows.
+/// without a report the rate falls by half, and again in each interval that follows. When reports come again it is a quarter at least,
+/// and doubles once a round trip, up to what the controller allows.
+///
+/// Packets that waited for the end of an outage, and those that left at less than the controller's rate, tell nothing of the path: by
+/// them alone delays were long, and little arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct Silence {
     times: ReportTimes,
@@ -109,6 +119,13 @@ pub(crate) struct Silence {
     first: Option<Time>,
     /// When the rate falls next.
     due: Option<Time>,
+    /// Whether there was an outage since the whole rate was used last.
+    outage: bool,
+    /// When the first report came after the last silence.
+    heard_again: Time,
+    /// When the whole rate was used again after the last outage, and until when what left before tells nothing.
+    resumed: Time,
+    unclear_until: Time,
 }
 
 impl Silence {
@@ -124,7 +141,23 @@ impl Silence {
             sent: Time::ZERO,
             first: None,
             due: None,
+            outage: false,
+            heard_again: Time::ZERO,
+            resumed: Time::ZERO,
+            unclear_until: Time::ZERO,
         }
+    }
+
+    /// Whether there was an outage, and the whole rate is not used again.
+    #[inline]
+    pub fn is_outage(&self) -> bool {
+        self.outage
+    }
+
+    /// Whether the fate of a packet that left at `sent` tells something of the path.
+    #[inline]
+    pub fn tells_path(&self, now: Time, sent: Time) -> bool {
+        !self.outage && (sent >= self.resumed || now >= self.unclear_until)
     }
 
     /// The part of the controller's rate that may be used.
@@ -148,27 +181,38 @@ impl Silence {
     /// A packet was sent.
     #[inline]
     pub fn on_sent(&mut self, now: Time, srtt: TimeDelta) {
-        let gap = now.saturating_since(core::mem::replace(&mut self.sent, now));
+        let before = core::mem::replace(&mut self.sent, now);
         if !self.waits {
             self.waits = true;
             self.times.on_sent_from_rest(now);
             self.wait(now, srtt);
-        } else if !self.silent {
+        } else if !self.silent && before >= self.heard_again {
             // A sender that has become slow is reported as seldom.
-            self.times.on_gap(gap);
+            self.times.on_gap(now.saturating_since(before));
         }
     }
 
-    /// A report came; `in_flight`: packets were sent behind the newest that it tells of. Answers whether the factor changes.
+    /// A report came; `in_flight`: packets were sent behind the newest that it tells of. `drained`: what waited for the end of an outage
+    /// has arrived, as far as the controller can tell. Answers whether the factor changes.
     #[inline]
-    pub fn on_report(&mut self, now: Time, srtt: TimeDelta, in_flight: bool) -> bool {
-        let doubles = self.halvings > 0 && now.saturating_since(self.moved) >= srtt;
-        self.times.on_report(now, !self.silent);
+    pub fn on_report(&mut self, now: Time, srtt: TimeDelta, in_flight: bool, drained: bool) -> bool {
+        if self.silent {
+            self.halvings = self.halvings.min(KEPT_HALVINGS);
+            self.heard_again = now;
+        }
+        let first = self.heard_again == now;
+        let drained = first || drained || !self.outage || now >= self.heard_again + UNCLEAR;
+        let doubles = self.halvings > 0 && now.saturating_since(self.moved) >= srtt && drained;
+        self.times.on_report(now, if self.silent { TimeDelta::ZERO } else { TimeDelta::MAX });
         self.first.get_or_insert(now);
         (self.waits, self.silent) = (in_flight, false);
         if doubles {
             self.halvings -= 1;
             self.moved = now;
+        }
+        if self.outage && self.halvings == 0 {
+            self.outage = false;
+            (self.resumed, self.unclear_until) = (now, now + UNCLEAR.max(srtt * 2));
         }
         self.wait(now, srtt);
         doubles
@@ -191,6 +235,7 @@ impl Silence {
         }
         self.halvings += 1;
         (self.moved, self.silent) = (now, true);
+        self.outage |= self.halvings >= OUTAGE;
         let least = if self.first.is_some() { TimeDelta::ZERO } else { FIRST_INTERVAL };
         self.due = Some(now + self.times.interval().max(least));
         true
@@ -232,7 +277,7 @@ mod tests {
     fn reported() -> Silence {
         let mut silence = Silence::new(3.0);
         silence.on_sent(at(0), SRTT);
-        (1..=150).for_each(|n| assert!(!silence.on_report(at(40 * n), SRTT, true)));
+        (1..=150).for_each(|n| assert!(!silence.on_report(at(40 * n), SRTT, true, true)));
         silence
     }
 
@@ -254,7 +299,7 @@ mod tests {
         let mut silence = reported();
         (0..3).for_each(|n| assert!(silence.on_timeout(at(6120 + 40 * n), false)));
         let factors = [7000, 7040, 7080, 7100, 7140, 7200].map(|millis| {
-            silence.on_report(at(millis), SRTT, true);
+            silence.on_report(at(millis), SRTT, true, true);
             silence.factor()
         });
         assert_eq!(factors, [0.25, 0.25, 0.25, 0.5, 0.5, 1.0]);
@@ -268,7 +313,7 @@ mod tests {
     #[test]
     fn nothing_is_expected_while_nothing_waits_and_a_packet_from_rest_has_four_round_trips() {
         let mut silence = reported();
-        silence.on_report(at(6040), SRTT, false);
+        silence.on_report(at(6040), SRTT, false, true);
         assert_eq!(silence.due(), None);
         silence.on_sent(at(8000), SRTT);
         assert_eq!(silence.due(), Some(at(8400)));
@@ -279,7 +324,7 @@ mod tests {
         let mut silence = reported();
         silence.sent = at(5990);
         silence.on_sent(at(6090), SRTT);
-        silence.on_report(at(6100), SRTT, true);
+        silence.on_report(at(6100), SRTT, true, true);
         assert_eq!(silence.due(), Some(at(6100 + 3 * 100)));
     }
 
@@ -290,8 +335,8 @@ mod tests {
         assert_eq!(silence.due(), Some(at(3010)), "no report ever");
         assert!(silence.on_timeout(at(3010), false));
         assert_eq!(silence.due(), Some(at(4010)));
-        silence.on_report(at(3500), SRTT, true);
-        silence.on_report(at(3540), SRTT, true);
+        silence.on_report(at(3500), SRTT, true, true);
+        silence.on_report(at(3540), SRTT, true, true);
         assert_eq!(silence.due(), Some(at(3540 + 1200)), "few reports");
     }
 

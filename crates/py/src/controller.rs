@@ -333,5 +333,5 @@ fn queue(stream: u8, bytes: u64, oldest: Option<TimeDelta>, newest_frame: u64) -
     let (stream, newest_frame) = (StreamId(stream), Bytes::new(newest_frame));
     // The number of packets is no reason for any controller to do other things.
     let packets = u64::from(bytes > 0);
-    SendQueueState { stream, bytes: Bytes::new(bytes), packets, oldest, newest_frame }
+    SendQueueState { stream, bytes: Bytes::new(bytes), packets, oldest, newest_frame, greedy: false }
 }

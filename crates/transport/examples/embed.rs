@@ -148,6 +148,7 @@ impl OwnTransport {
             packets: self.queue.len() as u64,
             oldest: self.queue.front().map(|oldest| now.saturating_since(oldest.queued)),
             newest_frame: newest.map(|waiting| waiting.size).sum(),
+            greedy: false,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The pacer: the only place that computes a send time.
 
 use paceline_cc::Pacing;
-use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 /// Spaces packets as the controller asks.
 #[derive(Clone, Debug)]
@@ -52,6 +52,14 @@ impl Pacer {
                 self.clear = self.last.0 + self.last_gap();
                 self.next = if in_burst { self.next.min(self.clear) } else { self.clear };
             }
+        }
+    }
+
+    /// The rate at which packets leave over time; absent where they are not spaced, or by a gap.
+    pub fn rate(&self) -> Option<Bitrate> {
+        match self.pacing {
+            Pacing::Rate(rate) | Pacing::Burst { mean: rate, .. } => Some(rate),
+            Pacing::Off | Pacing::Gap(_) => None,
         }
     }
 
@@ -129,7 +137,6 @@ fn nanos(span: TimeDelta) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_units::Bitrate;
 
     fn ms(millis: u64) -> Time {
         Time::from_nanos(millis * 1_000_000)

@@ -199,6 +199,7 @@ impl Steered {
             packets: self.queue.len() as u64,
             oldest: self.queue.front().map(|oldest| now.saturating_since(oldest.queued.0)),
             newest_frame,
+            greedy: false,
         }
     }
 }

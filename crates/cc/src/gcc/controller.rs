@@ -86,10 +86,7 @@ impl Controller for Gcc {
         self.history.on_report(now, report.packets, observation, &mut self.outcomes);
         if !self.outcomes.is_empty() {
             self.on_outcomes(now);
-            let rtt = self.rtt.unwrap_or(TimeDelta::ZERO);
-            if self.silence.on_report(now, rtt, self.history.is_in_flight()) {
-                self.follow(now);
-            }
+            self.end_silence(now);
         }
         self.answer(before)
     }

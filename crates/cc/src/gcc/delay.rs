@@ -143,12 +143,17 @@ impl DelayBased {
         true
     }
 
+    /// Arrivals are looked at anew: those to come tell nothing beside those before.
+    pub(super) fn forget(&mut self) {
+        self.groups = Groups::new(&self.params);
+        self.filter.forget();
+        self.detector = Detector::new(&self.params);
+        self.deltas = 0;
+    }
+
     fn on_arrival(&mut self, now: Time, sent: Time, arrived: Time, size: Bytes) {
         if self.heard.is_none_or(|heard| now - heard > FORGET_AFTER) {
-            self.groups = Groups::new(&self.params);
-            self.filter.forget();
-            self.detector = Detector::new(&self.params);
-            self.deltas = 0;
+            self.forget();
         }
         self.heard = Some(now);
         let Some(group) = self.groups.on_packet(sent, arrived, now, size) else { return };

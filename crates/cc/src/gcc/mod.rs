@@ -212,8 +212,27 @@ impl Gcc {
         }
     }
 
+    /// A report came. The estimates stand where an outage is over, and what they are made from is measured anew.
+    fn end_silence(&mut self, now: Time) {
+        let rtt = self.rtt.unwrap_or(TimeDelta::ZERO);
+        let was_outage = self.silence.is_outage();
+        let changed = self.silence.on_report(now, rtt, self.history.is_in_flight(), true);
+        if was_outage && !self.silence.is_outage() {
+            self.incoming = Incoming::new(&self.params);
+            self.delay.forget();
+        }
+        if changed {
+            self.follow(now);
+        }
+    }
+
     /// A report told something new, which stands in `outcomes`.
     fn on_outcomes(&mut self, now: Time) {
+        let silence = &self.silence;
+        self.outcomes.retain(|outcome| silence.tells_path(now, outcome.sent));
+        if self.outcomes.is_empty() {
+            return;
+        }
         self.measure_round_trip(now);
         let reported = self.outcomes.len() as u64;
         let lost = self.outcomes.iter().filter(|outcome| !outcome.received).count() as u64;

@@ -1,16 +1,18 @@
 //! RAP as a controller: what it is told, and what it answers.
 
+use super::outstanding::News;
 use super::{Rap, SIZE_WEIGHT};
 use crate::observe::state_variables;
 use crate::{
-    Assigned, Controller, Offered, Report, SendQueueState, SentPacket, Snapshot, Status, TimeoutReason,
-    Update, Verb,
+    Assigned, Controller, Offered, Report, SendQueueState, SentPacket, Snapshot, Status, StreamChange,
+    StreamId, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 impl Controller for Rap {
-    fn on_offered(&mut self, _now: Time, _offered: &Offered, _queue: &SendQueueState) -> Update {
-        if self.said { Update::none() } else { self.answer() }
+    fn on_offered(&mut self, _now: Time, _offered: &Offered, queue: &SendQueueState) -> Update {
+        let update = self.answer_queue(queue);
+        if self.said { update } else { self.answer() }
     }
 
     #[inline]
@@ -23,32 +25,50 @@ impl Controller for Rap {
             self.restart_step(now);
             self.sent = 1;
         }
+        self.arrivals.on_sent(now, self.srtt(), packet.app_limited);
+        let waits_for_first = !self.round_trip.is_known() && self.params.first_gap_follows;
+        let hurried = core::mem::replace(&mut self.hurries, waits_for_first);
+        self.last_size = packet.size;
         // A packet's time to leave is when the ages of the others are looked at.
-        if self.find_losses(now) || !self.said { self.answer() } else { Update::none() }
+        let changed = self.find_losses(now) || hurried || self.hurries || !self.said;
+        if changed { self.answer() } else { Update::none() }
     }
 
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
         let Report::Packets(report) = report else { return Update::none() };
-        let mut newest = None;
+        let (mut newest, mut late) = (None, None);
         for packet in report.packets {
-            let received = matches!(packet.status, Status::Received { .. });
+            if packet.status == Status::Missing {
+                continue;
+            }
             let Some(stream) = self.streams.get_mut(usize::from(packet.stream.0)) else { continue };
-            if received && stream.on_received(packet.sequence) {
-                newest = newest.max(Some(packet.sent));
+            match stream.on_received(packet.sequence) {
+                News::None => {}
+                News::Acknowledged => {
+                    newest = newest.max(Some(packet.sent));
+                    self.arrivals.on_acknowledged(packet.sent);
+                }
+                News::Late => late = late.max(Some(packet.sent)),
             }
         }
-        let mut changed = false;
+        let mut changed = self.params.fine_grain && newest.is_some();
         if let Some(sent) = newest {
-            let sample = now.saturating_since(sent).as_secs_f64();
-            if self.round_trip.on_sample(&self.params, sample) {
-                self.set_ipg(self.round_trip.srtt);
-                self.restart_step(now);
-                changed = true;
-            }
-            changed |= self.params.fine_grain;
+            changed |= self.on_round_trip(now, sent);
+        } else if let Some(sent) = late.filter(|_| self.before_silence.is_some()) {
+            self.round_trip.on_late(&self.params, now.saturating_since(sent).as_secs_f64());
         }
+        changed |= self.arrivals.on_report(now, &self.params, self.srtt()) && self.limit_ipg(now);
         changed |= self.find_losses(now);
         if changed { self.answer() } else { Update::none() }
+    }
+
+    fn on_send_queue(&mut self, _now: Time, queue: &SendQueueState) -> Update {
+        self.answer_queue(queue)
+    }
+
+    fn on_stream(&mut self, _now: Time, stream: StreamId, change: StreamChange) -> Update {
+        self.room.on_stream(stream, change);
+        Update::none()
     }
 
     fn verbs(&self) -> &'static [Verb] {
@@ -59,7 +79,7 @@ impl Controller for Rap {
         Some(Assigned::Rate(Bitrate::from_bps_f64(self.largest * 8.0 / self.ipg)))
     }
 
-    fn assign(&mut self, _now: Time, assigned: Assigned) -> Update {
+    fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
         match assigned {
             Assigned::Rate(rate) => self.set_ipg(self.largest * 8.0 / rate.as_bps_f64().max(1.0)),
             Assigned::Window(window) if self.round_trip.is_known() => {
@@ -67,6 +87,7 @@ impl Controller for Rap {
             }
             Assigned::Window(_) => {}
         }
+        self.arrivals.on_assigned(now, &self.params, 1.0 / self.ipg, self.srtt());
         self.answer()
     }
 
@@ -87,7 +108,7 @@ impl Controller for Rap {
 
     fn snapshot(&self) -> Snapshot {
         let srtt = self.round_trip.is_known().then(|| TimeDelta::from_secs_f64(self.round_trip.srtt));
-        Snapshot { srtt, target: Some(self.rate()), ..Snapshot::default() }
+        Snapshot { srtt, target: Some(self.target()), ..Snapshot::default() }
     }
 
     state_variables! { |self|

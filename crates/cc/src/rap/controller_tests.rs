@@ -2,6 +2,7 @@ use super::*;
 use crate::FlowSetup;
 use crate::rap::Params;
 use crate::{Pacing, PacketResult, PacketsReport, ReceiverRequest, StreamId};
+use alloc::vec::Vec;
 use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Bytes, Ecn};
 
@@ -29,16 +30,29 @@ fn acknowledge(rap: &mut Rap, at: u64, sequence: u64, sent: u64) -> Update {
     rap.on_report(ms(at), &Report::Packets(report))
 }
 
-/// After the first packet and its acknowledgement: gap and round-trip time are 100 ms, the next step is at 200 ms.
+/// After the first packet and its acknowledgement: gap and round-trip time are 100 ms, the next step is at 200 ms. Where the first gap
+/// follows the round trip it is a rate until the next packet leaves.
 fn started(profile: &str) -> Rap {
     let mut rap = rap(profile);
+    let pacing = |millis: i64| match rap.params.first_gap_follows {
+        true => Some(Pacing::Rate(Bitrate::from_bps_f64(SIZE.as_bits_f64() * 1e3 / millis as f64))),
+        false => Some(Pacing::Gap(TimeDelta::from_millis(millis))),
+    };
+    let (first, second) = (pacing(2000), pacing(100));
     let update = send(&mut rap, 0, 0);
-    assert_eq!(update.pacing, Some(Pacing::Gap(TimeDelta::from_secs(2))));
+    assert_eq!(update.pacing, first);
     assert_eq!(update.receiver, Some(ReceiverRequest::PacketsPerReport(1)));
     let update = acknowledge(&mut rap, 100, 0, 0);
-    assert_eq!(update.pacing, Some(Pacing::Gap(TimeDelta::from_millis(100))));
+    assert_eq!(update.pacing, second);
     assert_eq!(rap.next_timeout(), Some((ms(200), TimeoutReason::MediaRate)));
     rap
+}
+
+#[test]
+fn a_gap_is_given_to_packets_once_the_round_trip_is_known() {
+    let mut rap = started("rap1999");
+    let update = send(&mut rap, 100, 1);
+    assert_eq!(update.pacing, Some(Pacing::Gap(TimeDelta::from_millis(100))));
 }
 
 fn step(rap: &mut Rap) -> f64 {
@@ -147,6 +161,69 @@ fn what_a_group_is_told_does_not_move_with_the_size_of_packets() {
     }
     assert_eq!(rap.share(), told);
     assert_eq!(told, Some(Assigned::Rate(Bitrate::from_mbps(1))));
+}
+
+/// Packets every 2 ms, of which one in `every` is acknowledged after 100 ms, without a loss that RAP sees: the highest rate that it
+/// comes to, in packets per second.
+fn fastest(every: u64) -> f64 {
+    let mut rap =
+        Rap::new(&Params { reorder: u64::MAX, mu: 100.0, ..Params::default() }, &FlowSetup::new(SIZE));
+    drop_update(send(&mut rap, 0, 0));
+    drop_update(acknowledge(&mut rap, 100, 0, 0));
+    let mut most = 0.0;
+    for n in 1..1000 {
+        let at = 100 + 2 * n;
+        drop_update(send(&mut rap, at, n));
+        if n > 50 && n % every == 0 {
+            drop_update(acknowledge(&mut rap, at, n - 50, at - 100));
+        }
+        drop_update(rap.on_timeout(ms(at)));
+        most = f64::max(most, 1.0 / rap.ipg);
+    }
+    most
+}
+
+/// RFC 5348 section 4.3; ten packets per round trip are never too many.
+#[test]
+fn no_more_is_sent_than_twice_what_arrives() {
+    for (every, least, most) in [(1, 900.0, 1025.0), (2, 450.0, 525.0), (25, 99.0, 101.0)] {
+        let found = fastest(every);
+        assert!((least..=most).contains(&found), "one in {every}: {found} packets per second");
+    }
+}
+
+/// 100 packets per round trip of 100 ms, then nothing is acknowledged from 1000 ms to 3000 ms.
+#[test]
+fn after_a_silence_the_rate_is_soon_that_of_one_loss_event() {
+    let mut rap = started("rap1999");
+    (rap.in_slow_start, rap.ipg) = (false, 0.001);
+    let mut pacing = Pacing::Gap(TimeDelta::from_millis(1));
+    let (mut sent, mut next) = (Vec::new(), ms(100));
+    for at in 100..4000 {
+        let mut told = Vec::new();
+        while next <= ms(at) {
+            sent.push(at);
+            told.push(send(&mut rap, at, sent.len() as u64));
+            next = ms(at) + rap.gap();
+        }
+        let heard = sent.iter().position(|sent| sent + 100 == at).filter(|_| !(1000..3000).contains(&at));
+        if let Some(heard) = heard {
+            told.push(acknowledge(&mut rap, at, heard as u64 + 1, at - 100));
+        }
+        if rap.next_timeout().is_some_and(|(due, _)| due <= ms(at)) {
+            told.push(rap.on_timeout(ms(at)));
+        }
+        pacing = told.iter().filter_map(|update| update.pacing).next_back().unwrap_or(pacing);
+        if let Pacing::Rate(rate) = pacing {
+            // A rate holds for the packet that left last.
+            next = next.min(ms(sent[sent.len() - 1]) + rate.time_for(SIZE));
+        }
+        match at {
+            2900 => assert_eq!(rap.gap(), TimeDelta::from_millis(500), "silence_gap"),
+            3900 => assert!((0.001..0.004).contains(&rap.ipg), "{} s", rap.ipg),
+            _ => {}
+        }
+    }
 }
 
 fn drop_update(update: Update) {

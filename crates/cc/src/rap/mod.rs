@@ -3,6 +3,7 @@
 //! No text of the 1999 paper was at hand: what is here rests on the written facts of this project, and DEVIATIONS.md
 //! beside this file says where they leave something open.
 
+mod arrivals;
 mod controller;
 mod outstanding;
 mod params;
@@ -10,10 +11,12 @@ mod round_trip;
 
 pub use params::Params;
 
-use crate::{Allowance, FlowSetup, Pacing, ReceiverRequest, StreamId, TargetChange, Update};
+use crate::media_room::MediaRoom;
+use crate::{Allowance, FlowSetup, Pacing, ReceiverRequest, SendQueueState, StreamId, TargetChange, Update};
 use alloc::vec::Vec;
+use arrivals::{Arrivals, INITIAL};
 use outstanding::Outstanding;
-use paceline_units::{Bitrate, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use round_trip::RoundTrip;
 
 /// The sender half. It has no receiver half: it asks for a report on each packet.
@@ -28,8 +31,13 @@ pub struct Rap {
     ipg: f64,
     /// What is outstanding of each stream.
     streams: Vec<Outstanding>,
+    arrivals: Arrivals,
+    /// Since when the rate is above what arrives allows.
+    too_fast_since: Option<Time>,
     /// Mean packet size in bytes.
     size: f64,
+    /// Size of the packet that left last.
+    last_size: Bytes,
     /// Size of the largest packet in bytes.
     largest: f64,
     /// Packets sent since the last step.
@@ -39,6 +47,15 @@ pub struct Rap {
     /// Time of the last step.
     stepped: Time,
     in_slow_start: bool,
+    /// The gap at which slow start ends; absent where the first loss event ends it.
+    slow_start_end: Option<f64>,
+    /// When a packet was acknowledged for the first time last.
+    heard: Time,
+    /// The gap after the first loss event since acknowledgements stay away, until the next one.
+    before_silence: Option<f64>,
+    /// Whether the packet that left last is to wait for the next gap, and not for the one that it left with.
+    hurries: bool,
+    room: MediaRoom,
     said: bool,
 }
 
@@ -56,11 +73,19 @@ impl Rap {
             ipg: params.ipg.as_secs_f64(),
             streams: Vec::new(),
             size: largest,
+            last_size: setup.largest_packet,
             largest,
             sent: 0,
             step: None,
             stepped: Time::ZERO,
             in_slow_start: params.slow_start,
+            slow_start_end: None,
+            heard: Time::ZERO,
+            before_silence: None,
+            hurries: false,
+            arrivals: Arrivals::new(),
+            too_fast_since: None,
+            room: MediaRoom::new(),
             said: false,
             params,
         }
@@ -71,11 +96,47 @@ impl Rap {
         self.ipg = ipg.min(max).max(min);
     }
 
+    /// Stretches the gap to what arrives allows. True if it is longer by that.
+    fn limit_ipg(&mut self, now: Time) -> bool {
+        let shortest = 1.0 / self.arrivals.most(&self.params, self.srtt());
+        if !self.round_trip.is_known() || self.ipg >= shortest {
+            self.too_fast_since = None;
+            return false;
+        }
+        let since = *self.too_fast_since.get_or_insert(now);
+        let too_long = now.saturating_since(since) >= self.params.recv_limit_patience;
+        if too_long {
+            self.set_ipg(shortest);
+        }
+        too_long
+    }
+
+    fn srtt(&self) -> TimeDelta {
+        TimeDelta::from_secs_f64(self.round_trip.srtt).max(SHORTEST_STEP)
+    }
+
     /// The gap as it is given to packets.
     fn gap(&self) -> TimeDelta {
         let stretched =
             if self.params.fine_grain { self.round_trip.fine_grain() * self.ipg } else { self.ipg };
-        TimeDelta::from_secs_f64(stretched).min(self.params.ipg_max).max(self.params.ipg_min)
+        let Params { ipg_min, ipg_max, silence_gap, .. } = self.params;
+        let most = if self.before_silence.is_some() { ipg_max.min(silence_gap) } else { ipg_max };
+        TimeDelta::from_secs_f64(stretched).min(most).max(ipg_min)
+    }
+
+    /// The gap is given to each packet as it leaves. As a rate it holds for the packet that left last, too.
+    fn pacing(&self) -> Pacing {
+        let gap = self.gap();
+        let rate = |bits: f64| Pacing::Rate(Bitrate::from_bps_f64(bits / gap.as_secs_f64()));
+        let comes_back = self.in_slow_start && self.slow_start_end.is_some();
+        if self.before_silence.is_some() || comes_back {
+            // Frames are small then, and would fill the send queue with packets that wait a gap each.
+            rate(self.largest * 8.0)
+        } else if self.hurries {
+            rate(self.last_size.as_bits_f64())
+        } else {
+            Pacing::Gap(gap)
+        }
     }
 
     fn stream(&mut self, stream: StreamId) -> &mut Outstanding {
@@ -87,27 +148,33 @@ impl Rap {
     }
 
     fn restart_step(&mut self, now: Time) {
-        let srtt = TimeDelta::from_secs_f64(self.round_trip.srtt).max(SHORTEST_STEP);
-        (self.step, self.stepped, self.sent) = (Some(now + srtt), now, 0);
+        (self.step, self.stepped, self.sent) = (Some(now + self.srtt()), now, 0);
     }
 
     /// Once a round trip: a packet more, if the packets that were due were sent.
     fn on_step(&mut self, now: Time) {
         let due = now.saturating_since(self.stepped).as_secs_f64() / self.ipg;
         let enough = self.sent as f64 * 100.0 >= self.params.dpthresh * due;
-        if enough && self.sent > 0 && self.round_trip.is_known() {
-            let srtt = self.round_trip.srtt;
-            self.set_ipg(if self.in_slow_start {
-                self.ipg / 2.0
-            } else {
-                self.ipg * srtt / (self.params.alpha * self.ipg + srtt)
-            });
+        let heard = self.round_trip.is_known() && self.before_silence.is_none();
+        if enough && self.sent > 0 && heard {
+            self.increase();
+            self.limit_ipg(now);
         }
         let idle = self.sent == 0 && self.streams.iter().all(Outstanding::is_empty);
         self.restart_step(now);
         if idle {
             self.step = None;
         }
+    }
+
+    fn increase(&mut self) {
+        let srtt = self.round_trip.srtt;
+        if !self.in_slow_start {
+            return self.set_ipg(self.ipg * srtt / (self.params.alpha * self.ipg + srtt));
+        }
+        let end = self.slow_start_end.unwrap_or(0.0);
+        self.set_ipg((self.ipg / 2.0).max(end.min(self.ipg)));
+        self.in_slow_start = self.ipg > end;
     }
 
     /// Looks for losses; all of a round trip are one event.
@@ -120,7 +187,13 @@ impl Rap {
             event |= stream.give_up(reorder, too_old);
         }
         if event {
-            self.set_ipg(self.ipg / self.params.beta);
+            let silent = now.saturating_since(self.heard) >= timeout && self.round_trip.is_known();
+            if silent && self.params.silence_gap > TimeDelta::ZERO {
+                self.before_silence.get_or_insert(self.ipg);
+            }
+            // In silence nothing arrives, and no report comes that could tell.
+            let least = if silent { self.round_trip.srtt / INITIAL } else { 0.0 };
+            self.set_ipg((self.ipg / self.params.beta).max(least));
             self.in_slow_start = false;
             self.streams.iter_mut().for_each(Outstanding::deactivate);
             self.restart_step(now);
@@ -128,8 +201,47 @@ impl Rap {
         event
     }
 
-    fn rate(&self) -> Bitrate {
-        Bitrate::from_bps_f64(self.size * 8.0 / self.gap().as_secs_f64())
+    /// A packet that left at `sent` is acknowledged, and none before that left later. Answers whether the gap changes.
+    fn on_round_trip(&mut self, now: Time, sent: Time) -> bool {
+        let sample = now.saturating_since(sent).as_secs_f64();
+        self.heard = now;
+        if self.end_silence(now) && sample > self.round_trip.srtt {
+            // It may have waited for the end of an outage.
+            return true;
+        }
+        let first = self.round_trip.on_sample(&self.params, sample);
+        if first {
+            self.set_ipg(self.round_trip.srtt);
+            self.restart_step(now);
+        }
+        first || self.hurries
+    }
+
+    /// A packet is acknowledged after none was for a timeout: slow start leads back to where the first loss event of the silence was.
+    fn end_silence(&mut self, now: Time) -> bool {
+        let Some(before) = self.before_silence.take() else { return false };
+        self.set_ipg(self.ipg.min(self.round_trip.least / INITIAL));
+        (self.in_slow_start, self.slow_start_end) = (self.ipg > before, Some(before));
+        self.hurries = true;
+        // What is lost of the rest belongs to the silence.
+        self.streams.iter_mut().for_each(Outstanding::deactivate);
+        self.restart_step(now);
+        true
+    }
+
+    /// What an encoder is told. Its packets are smaller than the largest, but half as large in the mean where it needs several for a
+    /// frame: those of a rate that is too low say nothing of the next one.
+    fn target(&self) -> Bitrate {
+        let rate = self.size.max(self.largest / 2.0) * 8.0 / self.gap().as_secs_f64();
+        self.room.target(rate, self.params.media_part, self.params.media_drain)
+    }
+
+    /// The answer to media that waits, where it changes the target.
+    fn answer_queue(&mut self, queue: &SendQueueState) -> Update {
+        let before = self.target();
+        self.room.on_queue(queue);
+        let target = self.target();
+        if target == before { Update::none() } else { Update::none().with_target(target) }
     }
 
     fn answer(&mut self) -> Update {
@@ -137,8 +249,8 @@ impl Rap {
         self.said = true;
         Update {
             allowance: Some(Allowance::Unlimited),
-            pacing: Some(Pacing::Gap(self.gap())),
-            target: TargetChange::Total(self.rate()),
+            pacing: Some(self.pacing()),
+            target: TargetChange::Total(self.target()),
             receiver: request,
             ..Update::none()
         }

@@ -23,6 +23,17 @@ enum State {
     Done,
 }
 
+/// What the acknowledgement of a packet tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum News {
+    /// Nothing that was not known.
+    None,
+    /// The packet arrived.
+    Acknowledged,
+    /// It arrived, after all that was outstanding then was given up: it was late and not lost.
+    Late,
+}
+
 /// The packets of one stream, from the oldest undecided on.
 #[derive(Clone, Debug)]
 pub(super) struct Outstanding {
@@ -71,16 +82,26 @@ impl Outstanding {
         self.pop_done();
     }
 
-    /// A packet was acknowledged. True if that is news.
+    /// A packet was acknowledged.
     #[inline]
-    pub(super) fn on_received(&mut self, sequence: u64) -> bool {
-        let at = sequence.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
-        let Some(entry) = at.and_then(|at| self.entries.get_mut(at)) else { return false };
-        let news = entry.state != State::Done;
-        entry.state = State::Done;
+    pub(super) fn on_received(&mut self, sequence: u64) -> News {
+        let highest = self.last_received.is_none_or(|last| sequence > last);
+        let Some(at) = sequence.checked_sub(self.first) else {
+            return if highest { self.on_late(sequence) } else { News::None };
+        };
+        let Some(entry) = usize::try_from(at).ok().and_then(|at| self.entries.get_mut(at)) else {
+            return News::None;
+        };
+        let known = core::mem::replace(&mut entry.state, State::Done) == State::Done;
         self.last_received = self.last_received.max(Some(sequence));
         self.pop_done();
-        news
+        if known { News::None } else { News::Acknowledged }
+    }
+
+    #[cold]
+    fn on_late(&mut self, sequence: u64) -> News {
+        self.last_received = Some(sequence);
+        News::Late
     }
 
     fn pop_done(&mut self) {
@@ -138,12 +159,12 @@ mod tests {
     #[test]
     fn a_hole_three_below_the_last_received_is_a_loss() {
         let mut outstanding = sent(10);
-        assert!(outstanding.on_received(0) && outstanding.on_received(2) && outstanding.on_received(3));
+        [0, 2, 3].into_iter().for_each(|n| assert_eq!(outstanding.on_received(n), News::Acknowledged));
         assert!(!outstanding.give_up(3, None), "1 is two below 3");
         outstanding.on_received(4);
         assert!(outstanding.give_up(3, None));
         assert!(!outstanding.give_up(3, None), "once");
-        assert!(!outstanding.on_received(1), "too late");
+        assert_eq!(outstanding.on_received(1), News::None, "too late");
     }
 
     #[test]
@@ -153,7 +174,7 @@ mod tests {
         assert!(outstanding.give_up(3, None));
         outstanding.deactivate();
         outstanding.on_sent(at(10), 10);
-        (4..8).filter(|n| *n != 5).for_each(|n| assert!(outstanding.on_received(n)));
+        (4..8).filter(|n| *n != 5).for_each(|n| assert_eq!(outstanding.on_received(n), News::Acknowledged));
         outstanding.on_received(9);
         assert!(!outstanding.give_up(3, None), "5 was outstanding");
         (11..15).for_each(|n| outstanding.on_sent(at(n), n));
@@ -179,9 +200,9 @@ mod tests {
         assert_eq!(outstanding.entries.len(), 1);
         outstanding.on_sent(at(9), u64::MAX);
         outstanding.on_sent(at(9), 7);
-        assert!(!outstanding.on_received(7));
+        assert_eq!(outstanding.on_received(7), News::Late);
         let mut many = sent(MOST as u64 + 100);
         assert_eq!((many.entries.len(), many.oldest()), (MOST, Some(at(100))));
-        assert!(!many.on_received(50));
+        assert_eq!(many.on_received(50), News::Late);
     }
 }

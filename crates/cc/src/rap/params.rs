@@ -22,6 +22,13 @@ params! {
         dpthresh: f64 = 50.0, in 0.0, 100.0, "FACTS 12, no text at hand", "The rate rises if this part in 100 of the packets due in a round trip was sent";
         reorder: u64 = 3, in 1.0, 100.0, "FACTS 12, no text at hand", "A hole this far below the last received is a loss";
         slow_start: bool = true, "RAP 1999 as its paper is told, no text at hand", "Halve the gap once a round trip until the first loss event";
+        recv_limit_factor: f64 = 2.0, in 1.0, 100.0, "RFC 5348 4.3", "Most packets sent over the most packets that lately arrived; ten per round trip are never too many (RFC 9002 7.2)";
+        recv_set_rtts: f64 = 2.0, in 0.0, 100.0, "RFC 5348 4.3", "How long a count of arrivals holds, in the times that it was counted over; the last one always does";
+        recv_limit_patience: TimeDelta = ms(0), in 0.0, 60.0, "ours", "How long the rate may be above that limit";
+        first_gap_follows: bool = true, "ours", "The first acknowledgement ends the gap after the first packet, so that the second leaves a round trip after it; else that gap lasts `ipg`, as in ns-2.35";
+        silence_gap: TimeDelta = ms(500), in 0.0, 60.0, "ours", "Largest gap while nothing at all is acknowledged; then slow start leads back to the rate that one loss event has left. Zero: silence is a series of loss events";
+        media_part: f64 = 0.95, in 0.01, 1.0, "ours: RAP knows no encoders", "Target of the media as a part of the rate; the rest is for headers, and frames that vary";
+        media_drain: TimeDelta = ms(333), in 1e-3, 1e10, "RFC 8698 5.2.2 (1 / (BETA_V FPS))", "The target of the media is lower by what lets its send queue leave in this time";
         fine_grain: bool = false, "FACTS 12, no text at hand", "Stretch the gap by short-term over long-term round-trip time";
         kfrtt: f64 = 0.9, in 0.0, 1.0, "FACTS 12, no text at hand", "Weight of a sample in the short-term round-trip time";
         kxrtt: f64 = 0.01, in 0.0, 1.0, "FACTS 12, no text at hand", "Weight of a sample in the long-term round-trip time";
@@ -29,6 +36,20 @@ params! {
     ordered ipg_min <= ipg_max;
     profiles {
         "rap1999": "RAP with a start that doubles its rate; no text at hand" => Params::default,
-        "ns2": "The defaults of ns-2.35's RAP: no slow start" => || Params { slow_start: false, ..Params::default() },
+        "ns2": "The defaults of ns-2.35's RAP: no slow start" => Params::ns2,
+    }
+}
+
+impl Params {
+    /// What ns-2.35 does otherwise.
+    fn ns2() -> Params {
+        Params {
+            slow_start: false,
+            first_gap_follows: false,
+            silence_gap: TimeDelta::ZERO,
+            // A packet more per round trip goes not far beyond the limit in this time, and ns-2's flows stay what they are.
+            recv_limit_patience: ms(250),
+            ..Params::default()
+        }
     }
 }

@@ -6,21 +6,28 @@ use super::Params;
 pub(super) struct RoundTrip {
     pub(super) srtt: f64,
     variance: f64,
+    /// The smallest sample; infinite before the first.
+    pub(super) least: f64,
     /// Short-term and long-term round-trip time; absent before the first sample.
     means: Option<(f64, f64)>,
 }
 
+/// No variation is larger by a late packet.
+const LONGEST: f64 = 60.0;
+/// A timeout that was too short becomes this times what it should have been.
+const LATE: f64 = 1.5;
 /// Shorter samples count as this.
 const SHORTEST: f64 = 1e-6;
 
 impl RoundTrip {
     pub(super) fn new(params: &Params) -> RoundTrip {
-        RoundTrip { srtt: params.srtt.as_secs_f64(), variance: 0.0, means: None }
+        RoundTrip { srtt: params.srtt.as_secs_f64(), variance: 0.0, least: f64::INFINITY, means: None }
     }
 
     /// A sample; true if it is the first, which counts whole.
     pub(super) fn on_sample(&mut self, params: &Params, sample: f64) -> bool {
         let sample = sample.max(SHORTEST);
+        self.least = self.least.min(sample);
         let Some((frtt, xrtt)) = self.means else {
             (self.srtt, self.variance, self.means) = (sample, sample / 2.0, Some((sample, sample)));
             return true;
@@ -30,6 +37,12 @@ impl RoundTrip {
         self.variance += params.delta * (difference.abs() - self.variance);
         self.means = Some((frtt + params.kfrtt * (sample - frtt), xrtt + params.kxrtt * (sample - xrtt)));
         false
+    }
+
+    /// The acknowledgement of a packet that was given up, and was late: the timeout was too short.
+    pub(super) fn on_late(&mut self, params: &Params, sample: f64) {
+        let wanted = LATE * sample - params.mu * self.srtt;
+        self.variance = self.variance.max((wanted / params.phi).min(LONGEST));
     }
 
     /// Whether there was a sample.

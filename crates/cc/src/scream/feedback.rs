@@ -58,11 +58,11 @@ impl Scream {
             }
         };
         self.count_in_flight();
-        if self.silence.contact_lost.is_some() {
-            self.regain_contact(now, &acked);
+        if self.silence.interrupted.is_some() {
+            self.resume(now, &acked);
         }
         self.pending.acked += acked.newly_acked.as_u64();
-        if let Some((sent, arrived)) = acked.newest {
+        if let Some((sent, arrived)) = acked.newest.filter(|(sent, _)| self.silence.tells_path(now, *sent)) {
             if sent >= self.silence.given_up_before {
                 self.round_trip.sample(&self.params, now, now.saturating_since(sent));
             }
@@ -317,9 +317,9 @@ mod tests {
         let (first, _) = scream.next_timeout().expect("a report is waited for");
         assert_eq!(first, at(200 + 3 * 20));
         let _ = scream.on_timeout(first);
-        assert_eq!((scream.silence.halvings, scream.silence.contact_lost), (1, None));
+        assert_eq!((scream.silence.halvings, scream.silence.is_contact_lost()), (1, false));
         let mut now = first;
-        while scream.silence.contact_lost.is_none() {
+        while !scream.silence.is_contact_lost() {
             (now, _) = scream.next_timeout().expect("a report is waited for");
             let _ = scream.on_timeout(now);
         }

@@ -67,8 +67,8 @@ pub struct MediaRate {
     last_inflection: Option<Time>,
     last_window_cut: Option<Time>,
     last_discard: Option<Time>,
-    /// The target when contact was lost.
-    before_silence: f64,
+    /// The target, and the last known highest one, before reports stayed away.
+    before_silence: (f64, Option<f64>),
 }
 
 impl MediaRate {
@@ -90,7 +90,7 @@ impl MediaRate {
             last_inflection: None,
             last_window_cut: None,
             last_discard: None,
-            before_silence: 0.0,
+            before_silence: (0.0, None),
         }
     }
 
@@ -122,19 +122,23 @@ impl MediaRate {
         self.clamp();
     }
 
-    /// Contact with the receiver was lost: half the target, and at first the target is kept to return to.
-    pub fn on_contact_lost(&mut self, first: bool) {
-        if first {
-            self.before_silence = self.target;
-            self.last_max = Some(self.target);
-        }
+    /// Reports stay away: the target is kept to return to.
+    pub fn on_silence(&mut self) {
+        self.before_silence = (self.target, self.last_max);
+    }
+
+    /// Contact with the receiver was lost: half the target.
+    pub fn on_contact_lost(&mut self) {
         self.target /= 2.0;
         self.clamp();
     }
 
-    /// What was taken for a loss of contact was a delay: the target of before holds again.
-    pub fn on_contact_regained(&mut self) {
-        self.target = self.before_silence;
+    /// Reports come again: this part of the target of before holds, if the present one is not larger. Where they were late alone, so does
+    /// its last known highest one.
+    pub fn on_reports_again(&mut self, part: f64, late: bool) {
+        let (target, last_max) = self.before_silence;
+        self.last_max = if late { last_max } else { Some(target) };
+        self.target = self.target.max(part * target);
         self.clamp();
     }
 

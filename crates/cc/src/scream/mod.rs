@@ -290,7 +290,8 @@ impl Scream {
         let slowest = params.rate_pace_min.as_bps_f64();
         let fastest = params.rate_pace_max.as_bps_f64();
         let rate = if params.pace_from_target {
-            let idle = !self.l4s && self.trend.average <= params.pacing_delay_fraction;
+            let most = params.pacing_delay_fraction;
+            let idle = !self.l4s && most > 0.0 && self.trend.average <= most;
             let start = if self.window.had_congestion { 0.0 } else { params.pacing_head_room_start };
             let rate = params.pacing_head_room.max(start) * self.target_rate().max(self.media_rate());
             if idle { fastest } else { rate.max(slowest).min(fastest) }

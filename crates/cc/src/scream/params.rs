@@ -66,7 +66,7 @@ params! {
         pace_whole_packets: bool = false, "reference program 2022-06, sending", "With pace_from_target: the gap is that of a largest packet whatever was sent; else the packet's own";
         pacing_head_room: f64 = 1.25, in 0.1, 100.0, "reference program 2022-06, sending", "With pace_from_target: pacing rate over media rate";
         pacing_head_room_start: f64 = 1.5, in 0.1, 100.0, "reference program 2022-06, sending", "The same before the first congestion, if larger";
-        pacing_delay_fraction: f64 = 0.0, in 0.0, 1.0, "reference program 2022-06, sending", "No pacing without L4S while the averaged delay fraction is at most this; with pace_from_target";
+        pacing_delay_fraction: f64 = 0.0, in 0.0, 1.0, "reference program 2022-06, sending", "No pacing without L4S while the averaged delay fraction is at most this; with pace_from_target. 0: packets are always paced, as in RFC 8298 4.1.2.6";
         mss: Bytes = Bytes::new(1000), in 64.0, 65000.0, "RFC 8298 4.1.1.1", "Largest payload of a packet";
         mss_learning: TimeDelta = ms(0), in 0.0, 60.0, "reference program 2022-06, sending", "Relearn the largest packet this often; zero: it is given";
         srtt_prefilter: f64 = 1.0, in 0.01, 1.0, "reference program 2022-06, feedback", "Weight of a sample in a first round-trip filter; 1: none";
@@ -214,6 +214,7 @@ impl Params {
             history_by_time: rfc.history_by_time,
             reorder_window_max: rfc.reorder_window_max,
             pace_whole_packets: rfc.pace_whole_packets,
+            pacing_delay_fraction: rfc.pacing_delay_fraction,
             flight_before_report: true,
             ramp_up_round_trip: ms(200),
             priority_pull: 0.5,

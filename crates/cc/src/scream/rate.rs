@@ -21,6 +21,8 @@ pub struct Rates {
     /// Number of intervals closed so far.
     pub updates: u64,
     median: Median,
+    /// Transmitted, acknowledged and media rate before reports stayed away.
+    kept: [f64; 3],
 }
 
 impl Rates {
@@ -33,7 +35,20 @@ impl Rates {
             started: now,
             updates: 0,
             median: Median::default(),
+            kept: [0.0; 3],
         }
+    }
+
+    /// Reports stay away: what was measured is kept.
+    pub fn keep(&mut self) {
+        self.kept = [&self.transmitted, &self.acked, &self.media].map(|meter| meter.rate);
+    }
+
+    /// Reports come again: this part of what was kept holds until it is measured anew.
+    pub fn restore(&mut self, now: Time, part: f64) {
+        self.started = now;
+        let meters = [&mut self.transmitted, &mut self.acked, &mut self.media];
+        meters.into_iter().zip(self.kept).for_each(|(meter, kept)| meter.restore(part * kept));
     }
 
     /// A packet was sent.
@@ -109,6 +124,13 @@ struct Meter {
 }
 
 impl Meter {
+    /// The rate is this, if it is not higher.
+    fn restore(&mut self, rate: f64) {
+        if rate > self.rate {
+            (self.bytes, self.history, self.rate) = (0, [rate; MOST], rate);
+        }
+    }
+
     fn close(&mut self, seconds: f64, intervals: usize, updates: u64) {
         self.history[updates as usize % intervals] = self.bytes as f64 * 8.0 / seconds;
         self.bytes = 0;

@@ -1,13 +1,23 @@
 //! When reports stay away (RFC 8888 section 5): after a few intervals without one the pace falls by half per interval; after
 //! a longer time what is outstanding is given up.
 
-use super::Params;
+use super::{Params, window::Window};
 use crate::silence::{FIRST_REPORT, ReportTimes, SHORTEST_INTERVAL, times};
 use crate::{Acked, TargetChange};
 use paceline_units::{Bytes, Time, TimeDelta};
 
-/// After a longer silence the path is another one, even if old packets are reported.
+/// After a longer silence the path is another one, even if old packets are reported. Each such time halves what is gone back to.
 const LATE: TimeDelta = TimeDelta::from_secs(2);
+
+/// What held before reports stayed away.
+#[derive(Clone, Copy, Debug)]
+pub struct Interrupted {
+    /// The window.
+    cwnd: f64,
+    in_fast_increase: bool,
+    /// When contact was lost; absent while the pace alone has fallen.
+    lost: Option<Time>,
+}
 
 /// What is known of the reports' times.
 #[derive(Clone, Debug)]
@@ -17,8 +27,11 @@ pub struct Silence {
     pub halvings: u32,
     /// When the pace fell last.
     slowed: Time,
-    /// When contact was lost, and the window then; until the next report.
-    pub contact_lost: Option<(Time, f64)>,
+    /// What held before reports stayed away, until the next one.
+    pub interrupted: Option<Interrupted>,
+    /// Until when packets sent before `resumed` tell nothing of the queue: they waited for the path to come back.
+    resumed: Time,
+    unclear_until: Time,
     /// Packets sent before were given up: their round trips say nothing of the path.
     pub given_up_before: Time,
     /// What is due next, while something is in flight, and whether that is giving it up.
@@ -32,7 +45,9 @@ impl Silence {
             reports: ReportTimes::new(),
             halvings: 0,
             slowed: Time::ZERO,
-            contact_lost: None,
+            interrupted: None,
+            resumed: Time::ZERO,
+            unclear_until: Time::ZERO,
             given_up_before: Time::ZERO,
             next: (Time::ZERO + FIRST_REPORT, true),
         }
@@ -50,16 +65,34 @@ impl Silence {
     /// A packet left while nothing was in flight.
     #[inline]
     fn on_sent_from_rest(&mut self, now: Time) {
-        if self.contact_lost.is_none() {
+        if !self.is_contact_lost() {
             self.reports.on_sent_from_rest(now);
         }
+    }
+
+    /// Whether what was outstanding was given up, and no report came since.
+    pub fn is_contact_lost(&self) -> bool {
+        self.interrupted.is_some_and(|before| before.lost.is_some())
+    }
+
+    /// Whether the delay of a packet that left at `sent` is that of the path and its queue.
+    #[inline]
+    pub fn tells_path(&self, now: Time, sent: Time) -> bool {
+        now >= self.unclear_until || sent >= self.resumed
     }
 
     /// A report came. Answers whether the pace changes by that.
     #[inline]
     pub fn on_report(&mut self, now: Time) -> bool {
-        self.reports.on_report(now, self.contact_lost.is_none());
-        core::mem::take(&mut self.halvings) > 0
+        let was_slow = core::mem::take(&mut self.halvings) > 0;
+        // A gap that was answered may have been an outage, or be the interval of a receiver that reports less often now.
+        let longest = match (self.is_contact_lost(), was_slow) {
+            (true, _) => TimeDelta::ZERO,
+            (false, true) => self.interval() * 2,
+            (false, false) => TimeDelta::MAX,
+        };
+        self.reports.on_report(now, longest);
+        was_slow
     }
 
     /// The interval at which reports are expected.
@@ -71,13 +104,13 @@ impl Silence {
     /// Whether a report should have come, while something is in flight.
     #[inline]
     pub fn is_overdue(&self, now: Time, srtt: TimeDelta) -> bool {
-        self.contact_lost.is_some() || self.reports.any_report && now > self.reports.expected(srtt)
+        self.is_contact_lost() || self.reports.any_report && now > self.reports.expected(srtt)
     }
 
     /// When the pace falls by half the next time.
     #[inline]
     fn slower_at(&self, params: &Params, srtt: TimeDelta) -> Time {
-        if !self.reports.any_report || self.contact_lost.is_some() {
+        if !self.reports.any_report || self.is_contact_lost() {
             Time::MAX
         } else if self.halvings == 0 {
             self.reports.overdue(params.feedback_patience, srtt)
@@ -137,6 +170,7 @@ impl super::Scream {
         if self.silence.next.1 {
             update.target = self.lose_contact(now);
         } else {
+            self.keep_what_held();
             self.silence.slow_down(now);
         }
         self.plan_silence();
@@ -144,30 +178,60 @@ impl super::Scream {
         update.then(self.answer())
     }
 
+    /// When the pace falls first, targets have not yet followed what arrives.
+    fn keep_what_held(&mut self) {
+        if self.silence.interrupted.is_none() {
+            let Window { cwnd, in_fast_increase, .. } = self.window;
+            self.silence.interrupted = Some(Interrupted { cwnd, in_fast_increase, lost: None });
+            for stream in &mut self.streams {
+                stream.media.on_silence();
+                stream.rates.keep();
+            }
+        }
+    }
+
     /// Nothing is known of what is outstanding. Window and targets begin anew, and a packet or two are a probe.
     fn lose_contact(&mut self, now: Time) -> TargetChange {
-        let first = self.silence.contact_lost.is_none();
-        if first {
-            self.silence.contact_lost = Some((now, self.window.cwnd));
+        self.keep_what_held();
+        if let Some(before) = &mut self.silence.interrupted {
+            before.lost.get_or_insert(now);
         }
         self.silence.given_up_before = now;
         self.forget_flight();
         self.window.restart(&self.params, now, self.mss.as_f64());
-        self.streams.iter_mut().for_each(|stream| stream.media.on_contact_lost(first));
+        self.streams.iter_mut().for_each(|stream| stream.media.on_contact_lost());
         self.allow_flight();
         TargetChange::Streams(self.all_streams())
     }
 
-    /// Reports come again. If they tell soon of what was given up, it was late and not lost: window and targets are those
-    /// of before.
+    /// Reports come again. If contact was not lost, or they tell soon of what was given up, reports were late: window and targets are
+    /// those of before. Else the silence counts as a loss event, and as several if it was long.
     #[cold]
-    pub(super) fn regain_contact(&mut self, now: Time, acked: &Acked) {
-        let Some((lost_at, cwnd)) = self.silence.contact_lost.take() else { return };
-        let was_late = acked.newest.is_some_and(|(sent, _)| sent < lost_at);
-        if was_late && now.saturating_since(lost_at) < LATE {
-            self.window.assign(&self.params, cwnd, self.mss.as_f64());
-            self.streams.iter_mut().for_each(|stream| stream.media.on_contact_regained());
+    pub(super) fn resume(&mut self, now: Time, acked: &Acked) {
+        let Some(before) = self.silence.interrupted.take() else { return };
+        let (late, halves) = match before.lost {
+            None => (true, 0),
+            Some(lost) => {
+                let halves = now.saturating_since(lost).as_nanos() / LATE.as_nanos();
+                (halves == 0 && acked.newest.is_some_and(|(sent, _)| sent < lost), halves)
+            }
+        };
+        let part = libm::exp2(-(halves as f64));
+        let (window, rate) =
+            if late { (1.0, 1.0) } else { (part * self.params.beta_loss, part * self.params.beta_r) };
+        self.window.resume(&self.params, window * before.cwnd, self.mss.as_f64());
+        if late {
+            self.window.in_fast_increase = before.in_fast_increase;
             self.silence.given_up_before = Time::ZERO;
+        }
+        for stream in &mut self.streams {
+            stream.media.on_reports_again(rate, late);
+            stream.rates.restore(now, rate);
+        }
+        // Not so soon again, or a queue would not be seen that makes reports late over and over.
+        if now >= self.silence.unclear_until + LATE {
+            let unclear = self.params.stall_time.max(times(self.srtt(), self.params.stall_round_trips));
+            (self.silence.resumed, self.silence.unclear_until) = (now, now + unclear);
         }
         self.set_pacing();
     }

@@ -96,6 +96,11 @@ impl Window {
         self.last_congestion = now;
     }
 
+    /// Reports come again: the window is this, if it is not larger.
+    pub fn resume(&mut self, params: &Params, cwnd: f64, mss: f64) {
+        self.set(cwnd.max(self.cwnd).max(smallest(params, mss)));
+    }
+
     /// One update. Loss and ECN reduce; without either the window follows the delay.
     pub fn update(&mut self, params: &Params, now: Time, input: &WindowInput) {
         if input.loss || input.ce {

@@ -5,14 +5,15 @@ use super::feedback::Feedback;
 use crate::observe::state_variables;
 use crate::{
     Annotation, Assigned, CeResponse, Controller, Offered, ReceiverReport, Report, SendQueueState,
-    SentPacket, Snapshot, StreamId, TimeoutReason, Update, Verb,
+    SentPacket, Snapshot, StreamChange, StreamId, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 impl Controller for Tfrc {
-    fn on_offered(&mut self, now: Time, _offered: &Offered, _queue: &SendQueueState) -> Update {
+    fn on_offered(&mut self, now: Time, _offered: &Offered, queue: &SendQueueState) -> Update {
+        let update = self.answer_queue(queue);
         if self.no_feedback.is_some() {
-            return Update::none();
+            return update;
         }
         self.ensure_started(now);
         self.answer(now)
@@ -55,6 +56,15 @@ impl Controller for Tfrc {
         self.answer(now)
     }
 
+    fn on_send_queue(&mut self, _now: Time, queue: &SendQueueState) -> Update {
+        self.answer_queue(queue)
+    }
+
+    fn on_stream(&mut self, _now: Time, stream: StreamId, change: StreamChange) -> Update {
+        self.room.on_stream(stream, change);
+        Update::none()
+    }
+
     fn verbs(&self) -> &'static [Verb] {
         &[Verb::RttAnnotation]
     }
@@ -90,6 +100,11 @@ impl Controller for Tfrc {
         self.round_trip.r().map(|r| Annotation::Rtt(TimeDelta::from_secs_f64(r)))
     }
 
+    /// X, whatever an encoder is told.
+    fn share(&self) -> Option<Assigned> {
+        Some(Assigned::Rate(self.allowed_rate()))
+    }
+
     fn snapshot(&self) -> Snapshot {
         Snapshot {
             srtt: self.round_trip.r().map(TimeDelta::from_secs_f64),
@@ -115,7 +130,7 @@ fn mbps(rate: f64) -> f64 {
 impl Tfrc {
     /// X, the allowed sending rate.
     pub fn allowed_rate(&self) -> Bitrate {
-        self.target()
+        Bitrate::from_bps_f64(self.x * 8.0)
     }
 
     /// R, the round-trip time in seconds; absent before the first feedback.

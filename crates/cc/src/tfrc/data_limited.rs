@@ -11,7 +11,7 @@ const SPANS: usize = 32;
 
 /// The latest spans of time in which the sender was not limited by the application, the newest last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct DataLimited {
+pub(crate) struct DataLimited {
     /// First and last time of each span, in a ring.
     spans: [(Time, Time); SPANS],
     count: usize,
@@ -19,14 +19,14 @@ pub(super) struct DataLimited {
 
 impl DataLimited {
     /// No span: nothing was sent.
-    pub(super) fn new() -> DataLimited {
+    pub(crate) fn new() -> DataLimited {
         DataLimited { spans: [(Time::ZERO, Time::ZERO); SPANS], count: 0 }
     }
 
     /// A segment was sent, and the sender has sent all that it is allowed to: more waits. Times less than a quarter of
     /// the round trip `r` apart are one span: no interval of a round trip fits between them.
     #[inline]
-    pub(super) fn on_not_limited(&mut self, now: Time, r: TimeDelta) {
+    pub(crate) fn on_not_limited(&mut self, now: Time, r: TimeDelta) {
         if self.count > 0 {
             let (_, end) = &mut self.spans[(self.count - 1) % SPANS];
             if now.saturating_since(*end) * 4 <= r {
@@ -40,7 +40,7 @@ impl DataLimited {
     }
 
     /// A feedback packet names the send time `t_new`: was the interval of `r` up to it data-limited?
-    pub(super) fn covers(&self, t_new: Time, r: TimeDelta) -> bool {
+    pub(crate) fn covers(&self, t_new: Time, r: TimeDelta) -> bool {
         let t_old = t_new - r;
         let known = &self.spans[..self.count.min(SPANS)];
         !known.iter().any(|(begin, end)| *begin <= t_new && t_old < *end)

@@ -30,7 +30,10 @@ impl Tfrc {
         // Steps 1 and 2.
         let first = self.round_trip.r().is_none();
         let r_sample = now - feedback.t_recvdata - feedback.t_delay;
-        self.round_trip.on_sample(&self.params, r_sample.as_secs_f64());
+        self.on_heard(now);
+        if first || self.tells_round_trip(now, feedback.t_recvdata) {
+            self.round_trip.on_sample(&self.params, r_sample.as_secs_f64());
+        }
         let Some(r) = self.round_trip.r() else { return };
         let data_limited = self.data_limited.covers(feedback.t_recvdata, TimeDelta::from_secs_f64(r));
         // Step 4. After the first round trip section 4.2 stands in its place.

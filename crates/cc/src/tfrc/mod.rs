@@ -5,13 +5,13 @@
 
 pub(crate) mod average;
 mod controller;
-mod data_limited;
+pub(crate) mod data_limited;
 pub(crate) mod equation;
 pub(crate) mod feedback;
 pub(crate) mod loss_history;
 mod no_feedback;
 mod params;
-mod receive_limit;
+pub(crate) mod receive_limit;
 pub(crate) mod receive_rate;
 mod receiver;
 pub(crate) mod reception;
@@ -21,7 +21,8 @@ pub(crate) mod segment;
 pub use params::Params;
 pub use receiver::TfrcReceiver;
 
-use crate::{Allowance, FlowSetup, Pacing, TargetChange, Update};
+use crate::media_room::MediaRoom;
+use crate::{Allowance, FlowSetup, Pacing, SendQueueState, TargetChange, Update};
 use data_limited::DataLimited;
 use equation::Equation;
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
@@ -59,8 +60,16 @@ pub struct Tfrc {
     no_feedback: Option<Time>,
     /// Whether anything was sent since that timer was set.
     sent_since: bool,
+    /// Whether that timer expired, though something was sent, since the last feedback packet.
+    expired: bool,
+    /// When the last feedback packet came.
+    heard: Option<Time>,
+    /// When the first feedback packet came after an outage, and until when what left before tells no round-trip time.
+    resumed: Time,
+    unclear_until: Time,
     /// The nominal send time of the next packet (section 4.6).
     nominal: Time,
+    room: MediaRoom,
 }
 
 impl Tfrc {
@@ -83,7 +92,12 @@ impl Tfrc {
             started: None,
             no_feedback: None,
             sent_since: false,
+            expired: false,
+            heard: None,
+            resumed: Time::ZERO,
+            unclear_until: Time::ZERO,
             nominal: Time::ZERO,
+            room: MediaRoom::new(),
             params,
         }
     }
@@ -150,8 +164,18 @@ impl Tfrc {
         Pacing::Rate(Bitrate::from_bps_f64((self.x_inst() * 8.0).max(1.0)))
     }
 
+    /// What an encoder is told. It may have no more than leaves.
     fn target(&self) -> Bitrate {
-        Bitrate::from_bps_f64(self.x * 8.0)
+        let rate = if self.room.is_greedy() { self.x } else { self.x.min(self.x_inst()) };
+        self.room.target(rate * 8.0, self.params.media_part, self.params.media_drain)
+    }
+
+    /// The answer to media that waits, where it changes the target.
+    fn answer_queue(&mut self, queue: &SendQueueState) -> Update {
+        let before = self.target();
+        self.room.on_queue(queue);
+        let target = self.target();
+        if target == before { Update::none() } else { Update::none().with_target(target) }
     }
 
     pub(crate) fn answer(&self, now: Time) -> Update {

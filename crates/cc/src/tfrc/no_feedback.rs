@@ -1,11 +1,12 @@
 //! The nofeedback timer expires (RFC 5348 section 4.4).
 
 use super::Tfrc;
-use paceline_units::Time;
+use paceline_units::{Time, TimeDelta};
 
 impl Tfrc {
     pub(super) fn on_no_feedback(&mut self, now: Time) {
         let idle = !self.sent_since;
+        self.expired |= !idle;
         match self.round_trip.r() {
             // No round-trip time, and no recover_rate either.
             None if idle => {}
@@ -13,6 +14,21 @@ impl Tfrc {
             Some(r) => self.cut(now, r, idle),
         }
         self.restart_no_feedback(now);
+    }
+
+    /// Feedback came. After an outage, in which the timer expired, packets that waited for its end tell of that.
+    pub(super) fn on_heard(&mut self, now: Time) {
+        let (patience, heard) = (self.params.outage_patience, self.heard.replace(now));
+        let outage = heard.is_some_and(|heard| now.saturating_since(heard) >= patience);
+        if core::mem::take(&mut self.expired) && outage && patience > TimeDelta::ZERO {
+            let two_rtts = TimeDelta::from_secs_f64(2.0 * self.round_trip.r().unwrap_or(0.0));
+            (self.resumed, self.unclear_until) = (now, now + patience.max(two_rtts));
+        }
+    }
+
+    /// Whether a packet that left at `sent` tells the round-trip time.
+    pub(super) fn tells_round_trip(&self, now: Time, sent: Time) -> bool {
+        sent >= self.resumed || now >= self.unclear_until
     }
 
     fn cut(&mut self, now: Time, r: f64, idle: bool) {

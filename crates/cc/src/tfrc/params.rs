@@ -23,10 +23,13 @@ params! {
         initial_packet_rate: f64 = 1.0, in 0.01, 1e6, "RFC 5348 4.2", "Packets per second before the first round-trip time";
         nofeedback_initial: TimeDelta = ms(2000), in 0.01, 60.0, "RFC 5348 4.2", "Nofeedback timer before the first round-trip time";
         nofeedback_rtts: f64 = 4.0, in 1.0, 100.0, "RFC 5348 4.3", "Nofeedback timer in round-trip times";
+        outage_patience: TimeDelta = ms(500), in 0.0, 60.0, "ours", "Where feedback stayed away for so long, and the nofeedback timer expired, packets that left before it came again tell no round-trip time for so long, or two round trips: they waited for the end of an outage. Zero: they do, as in RFC 5348";
         recv_limit_factor: f64 = 2.0, in 1.0, 100.0, "RFC 5348 4.3", "Largest rate over the largest recent X_recv";
         recv_set_rtts: f64 = 2.0, in 0.0, 100.0, "RFC 5348 4.3", "How long an X_recv counts, in round-trip times; the last one always does";
         data_limited_factor: f64 = 0.85, in 0.0, 1.0, "RFC 5348 4.3", "Factor of X_recv for a loss while the application limits the sender";
         burst_credit: f64 = 0.0, in 0.0, 1.0, "RFC 5348 4.6 (at most one round trip)", "Unused send time that may be made up for in a burst, in round-trip times";
+        media_part: f64 = 0.95, in 0.01, 1.0, "ours: RFC 5348 knows no encoders", "Target of the media as a part of the rate; the rest is for headers, and frames that vary";
+        media_drain: TimeDelta = ms(333), in 1e-3, 1e10, "RFC 8698 5.2.2 (1 / (BETA_V FPS))", "The target of the media is lower by what lets its send queue leave in this time";
         ndupack: u64 = 3, in 1.0, 100.0, "RFC 5348 5.1", "Later packets that make a missing packet a lost one";
         n: u64 = 8, in 2.0, 64.0, "RFC 5348 5.4 (not above 8 on the Internet)", "Loss intervals that are averaged";
         history_discounting: bool = true, "RFC 5348 5.5", "A long interval without loss lowers the weight of those before it";
@@ -50,6 +53,7 @@ impl Params {
             q: 0.95,
             q2: 0.95,
             oscillation_reduction: true,
+            outage_patience: ms(0),
             // numPkts_ 1, minDiscountRatio_ 0.5.
             ndupack: 1,
             threshold: 0.5,

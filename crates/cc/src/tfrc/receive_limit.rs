@@ -7,31 +7,31 @@ const N: usize = 3;
 
 /// A small set of recent `X_recv` in bytes per second, the newest first.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct ReceiveLimit {
+pub(crate) struct ReceiveLimit {
     entries: [(Time, f64); N],
     len: usize,
 }
 
 impl ReceiveLimit {
     /// A set of a single item, Infinity.
-    pub(super) fn new(now: Time) -> ReceiveLimit {
+    pub(crate) fn new(now: Time) -> ReceiveLimit {
         ReceiveLimit { entries: [(now, f64::INFINITY); N], len: 1 }
     }
 
     /// The largest member of the set, bytes per second.
-    pub(super) fn max(&self) -> f64 {
+    pub(crate) fn max(&self) -> f64 {
         self.entries[..self.len].iter().fold(0.0, |most, (_, rate)| most.max(*rate))
     }
 
     /// "Maximize `X_recv_set`": the largest of all, as of now; Infinity does not count.
-    pub(super) fn maximize(&mut self, now: Time, rate: f64) {
+    pub(crate) fn maximize(&mut self, now: Time, rate: f64) {
         let known = self.entries[..self.len].iter().map(|(_, rate)| *rate);
         let most = known.filter(|rate| *rate < f64::INFINITY).fold(rate, f64::max);
         self.replace(now, most);
     }
 
     /// "Update `X_recv_set`": what is older than `keep`, two round trips, is deleted.
-    pub(super) fn update(&mut self, now: Time, rate: f64, keep: TimeDelta) {
+    pub(crate) fn update(&mut self, now: Time, rate: f64, keep: TimeDelta) {
         let mut kept = [(now, rate); N];
         let mut len = 1;
         for &(at, rate) in &self.entries[..self.len] {
@@ -44,12 +44,12 @@ impl ReceiveLimit {
     }
 
     /// "Halve entries in `X_recv_set`".
-    pub(super) fn halve(&mut self) {
+    pub(crate) fn halve(&mut self) {
         self.entries[..self.len].iter_mut().for_each(|(_, rate)| *rate /= 2.0);
     }
 
     /// Replaces the contents with one item.
-    pub(super) fn replace(&mut self, now: Time, rate: f64) {
+    pub(crate) fn replace(&mut self, now: Time, rate: f64) {
         (self.entries[0], self.len) = ((now, rate), 1);
     }
 }

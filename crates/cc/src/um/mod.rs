@@ -56,11 +56,11 @@ impl Law for UmLaw {
         if self.params.slow_start { First::SlowStart(rate) } else { First::Steady(rate) }
     }
 
-    fn on_noise(&mut self, _delta: f64) -> First {
+    fn on_noise(&mut self, _delta: f64, _end: f64) -> First {
         self.first()
     }
 
-    fn on_capacity(&mut self, rate: f64) -> First {
+    fn on_capacity(&mut self, rate: f64, _noise: Option<f64>) -> First {
         self.capacity = Some(rate);
         First::Steady(Bitrate::from_bps_f64(rate))
     }

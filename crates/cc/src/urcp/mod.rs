@@ -15,7 +15,7 @@ use crate::CeResponse;
 use crate::observe::state_variables;
 use crate::utility::window::{SlidingWindow, Sums};
 use crate::utility::{First, Flow, Law, Sample, SenderParams, UtilitySender};
-use doubt::{CHANGED, Doubt, Doubts};
+use doubt::{Doubt, Doubts, Learned};
 use paceline_units::{Bitrate, Time, TimeDelta};
 use signal::{Common, Signal};
 
@@ -30,6 +30,12 @@ const QUEUE_SEEN: f64 = 0.002;
 const LARGEST_SEEN: f64 = 0.1;
 /// Learning anew raises delta_MIN to no more than this times what it was.
 const LARGEST_RISE: f64 = 3.0;
+/// A flow whose R_MAX is given starts with no more, in bit/s, until something has arrived.
+const FIRST_MOST: f64 = 10e6;
+/// The mean delay of a second is that of a noise if it is below this times the noise.
+const SAME_NOISE: f64 = 1.5;
+/// Two measurements of one capacity differ by less than this part.
+const SAME: f64 = 0.05;
 /// Length of the first probe where the path may have changed.
 const PATH_TIME: TimeDelta = TimeDelta::from_secs(4);
 
@@ -63,9 +69,13 @@ impl UrcpLaw {
     /// Everything is known: the law takes over.
     fn settle(&mut self) -> First {
         self.knows = (true, true);
-        self.doubts.settle(self.r_max, self.delay.min);
+        self.doubts.settle(self.learned());
         self.window = SlidingWindow::new(self.params.window);
         First::Steady(Bitrate::from_bps_f64(self.r_max))
+    }
+
+    fn learned(&self) -> Learned {
+        Learned { r_max: self.r_max, delta_min: self.delay.min }
     }
 
     /// The probe for the delay noise, at a part of the capacity.
@@ -90,6 +100,7 @@ impl UrcpLaw {
         if self.window.is_full(now) {
             // What the controller specified counts as far as it arrived.
             let arrived = sums.bits / self.window.covered(now) / self.params.sender.media_part;
+            self.doubts.on_carried(self.r_ave.min(arrived));
             self.r_max = self.r_max.max(self.r_ave.min(arrived));
             self.delay.min = self.delay.min.min(self.delta_ave);
         }
@@ -127,47 +138,73 @@ impl Law for UrcpLaw {
     }
 
     fn first(&self) -> First {
-        let Params { first_rate, first_time, probe_packets, start_part, .. } = self.params;
+        let Params { first_rate, first_time, probe_part, probe_time, probe_packets, start_part, .. } =
+            self.params;
+        let given = |part: f64| Bitrate::from_bps_f64((self.r_max * part).min(FIRST_MOST));
         match self.knows {
-            (true, true) => First::Steady(Bitrate::from_bps_f64(self.r_max * start_part)),
-            (true, false) => self.probe(),
+            (true, true) => First::Steady(given(start_part)),
+            (true, false) => First::Probe(given(probe_part), probe_time, probe_packets),
             (false, true) => First::SlowStart(first_rate),
             (false, false) => First::Probe(first_rate, first_time, probe_packets),
         }
     }
 
-    fn on_noise(&mut self, delta: f64) -> First {
+    fn on_noise(&mut self, delta: f64, end: f64) -> First {
         let delta = delta.max(self.params.delta_floor.as_secs_f64());
         if !self.knows.0 {
             self.delay.min = delta;
+            if let Some((Doubt::Path, before)) = self.doubts.acting {
+                // The queue was drained at the end of the probe: if delays are as before then, the noise is, too.
+                let same = end < SAME_NOISE * before.delta_min;
+                self.delay.min = if same { before.delta_min } else { delta };
+                self.knows.1 = same;
+            }
             return First::SlowStart(self.first_rate);
         }
         self.delay.min = match self.doubts.acting {
-            // No more was found: a second short probe knows the noise no better than the first.
-            Some((Doubt::More, rate, before)) if self.r_max < rate * (1.0 + CHANGED) => before,
-            Some((Doubt::More, _, before)) => delta.min(before),
-            Some((Doubt::Path, _, before)) => delta.min(LARGEST_RISE * before),
+            Some((Doubt::More, before)) => delta.min(before.delta_min),
+            Some((Doubt::Path, before)) => delta.min(LARGEST_RISE * before.delta_min),
             None => delta,
         };
         self.settle()
     }
 
-    fn on_capacity(&mut self, rate: f64) -> First {
-        self.r_max = match self.doubts.acting {
-            Some((Doubt::More, before, _)) => rate.max(before),
-            _ => rate.max(self.floor()),
-        };
+    fn on_capacity(&mut self, rate: f64, noise: Option<f64>) -> First {
+        self.r_max = rate.max(self.floor());
         self.knows.0 = true;
+        if let Some(noise) = noise {
+            self.delay.min = noise.max(self.params.delta_floor.as_secs_f64());
+            self.knows.1 = true;
+        }
+        if let Some((Doubt::More, before)) = self.doubts.acting {
+            self.r_max = self.r_max.max(before.r_max);
+            let known = self.doubts.known_before(self.r_max);
+            if let Some(known) = known {
+                self.delay.min = self.delay.min.min(known.delta_min);
+                // The same capacity as it was measured before, but for the error of measuring.
+                let same = self.r_max > (1.0 - SAME) * known.r_max;
+                self.r_max = if same { self.r_max.max(known.r_max) } else { self.r_max };
+            }
+            // Where no more was found, a second short probe knows the noise no better than the first.
+            self.knows.1 |= known.is_some() || !before.is_below(self.r_max);
+        }
         if self.knows.1 { self.settle() } else { self.probe() }
     }
 
     fn doubts(&mut self, now: Time) -> Option<(First, bool)> {
-        if self.params.reprobe_after == TimeDelta::ZERO || !self.window.is_full(now) {
+        if self.params.reprobe_after == TimeDelta::ZERO {
             return None;
         }
-        let (rate, delay) = (self.r_ave / self.r_max, self.delta_ave / self.delay.min);
-        let doubt = self.doubts.look(&self.params, now, rate, delay)?;
-        self.doubts.acting = Some((doubt, self.r_max, self.delay.min));
+        let learned = self.learned();
+        let doubt = if self.doubts.may_have_recovered(now, &learned) {
+            Doubt::More
+        } else if self.window.is_full(now) {
+            let (rate, delay) = (self.r_ave / self.r_max, self.delta_ave / self.delay.min);
+            self.doubts.look(&self.params, now, rate, delay)?
+        } else {
+            return None;
+        };
+        self.doubts.acting = Some((doubt, learned));
         (self.knows, self.is_given) = ((false, false), false);
         Some(match doubt {
             Doubt::Path => {
@@ -175,7 +212,7 @@ impl Law for UrcpLaw {
                 self.first_rate = Bitrate::from_bps_f64(self.r_ave * probe_part);
                 (First::Probe(self.first_rate, PATH_TIME, probe_packets), true)
             }
-            Doubt::More => (First::SlowStart(Bitrate::from_bps_f64(self.r_ave)), false),
+            Doubt::More => (First::Look(Bitrate::from_bps_f64(self.r_ave)), false),
         })
     }
 
@@ -190,6 +227,7 @@ impl Law for UrcpLaw {
 
     fn on_sample(&mut self, sample: &Sample) -> f64 {
         let sums = self.learn(sample);
+        self.doubts.note(sample.now, sample.rate, sample.delta);
         let marked = f64::from(u8::from(sample.marked));
         self.now.0 += WEIGHT * (sample.lost.clamp(-1.0, 64.0) - self.now.0);
         self.now.0 = self.now.0.clamp(0.0, 1.0);
@@ -208,6 +246,14 @@ impl Law for UrcpLaw {
         self.loss.adapt(self.params.m, &common, lost, self.now.0);
         self.ecn.adapt(self.params.m, &common, sums.marked / packets, self.now.1);
         self.delay.rate.min(self.loss.rate).min(self.ecn.rate)
+    }
+
+    fn forget_given(&mut self) -> Option<First> {
+        if !self.knows.0 || self.params.r_max == Bitrate::ZERO {
+            return None;
+        }
+        (self.knows, self.is_given) = ((false, false), false);
+        Some(First::SlowStart(self.first_rate))
     }
 
     fn set_rate(&mut self, rate: f64) {

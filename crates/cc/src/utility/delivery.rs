@@ -42,6 +42,11 @@ impl Delivery {
         }
     }
 
+    /// A packet arrived behind others that were sent later.
+    pub(super) fn on_late(&mut self, bits: f64) {
+        self.bits += bits;
+    }
+
     /// Bit/s over the last `span` seconds, or over all that is remembered where that is less; longer where that holds less
     /// than `fewest` bits. Absent if not so much has arrived.
     pub(super) fn rate(&self, span: f64, fewest: f64) -> Option<f64> {

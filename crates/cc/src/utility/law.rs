@@ -24,6 +24,8 @@ pub enum First {
     Probe(Bitrate, TimeDelta, u64),
     /// With slow start from this rate.
     SlowStart(Bitrate),
+    /// With a look whether there is more than this rate, which is used: slow start goes on where more than it makes no queue.
+    Look(Bitrate),
     /// With the law, at this rate.
     Steady(Bitrate),
 }
@@ -72,11 +74,12 @@ pub trait Law {
     /// How the flow begins.
     fn first(&self) -> First;
 
-    /// The probe found this average delay noise, in seconds. Answers how the flow goes on.
-    fn on_noise(&mut self, delta: f64) -> First;
+    /// The probe found this average delay noise, in seconds, and this one in its last second. Answers how the flow goes on.
+    fn on_noise(&mut self, delta: f64, end: f64) -> First;
 
-    /// Slow start found this capacity, in bit/s. Answers how the flow goes on when the queue has drained.
-    fn on_capacity(&mut self, rate: f64) -> First;
+    /// Slow start found this capacity, in bit/s, and this delay noise, in seconds, if it was long. Answers how the flow goes on when the
+    /// queue has drained.
+    fn on_capacity(&mut self, rate: f64, noise: Option<f64>) -> First;
 
     /// The capacity of the bottleneck in bit/s, as far as it is known.
     fn capacity(&self) -> Option<f64>;
@@ -91,6 +94,11 @@ pub trait Law {
     /// longer, which the probe that follows decides.
     fn doubts(&mut self, now: Time) -> Option<(First, bool)> {
         let _ = now;
+        None
+    }
+
+    /// Not half of what is sent arrives: what was given of the path is of another one. Answers how the flow goes on without it.
+    fn forget_given(&mut self) -> Option<First> {
         None
     }
 

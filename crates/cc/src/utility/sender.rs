@@ -3,10 +3,11 @@
 use super::SenderParams;
 use super::delivery::Delivery;
 use super::law::{First, Law, Phase, Sample};
-use super::start::{DRAIN, Start};
+use super::start::{DRAIN, MEASURED_RATE, Start};
 use super::stream::{News, Stream};
 use crate::one_way_delay::{DelayMeasure, OneWayDelay};
 use crate::silence::Silence;
+use crate::tfrc::data_limited::DataLimited;
 use crate::{
     Allowance, Assigned, CeResponse, Controller, FlowSetup, Offered, PacketResult, PacketsReport, Report,
     SendQueueState, SentPacket, Snapshot, StateVariable, Status, StreamChange, StreamId, TargetChange,
@@ -19,12 +20,21 @@ use paceline_units::{Bitrate, Time, TimeDelta};
 const LONGEST_STEP: f64 = 0.5;
 /// Seconds over which what arrives is measured.
 const DELIVERY_SPAN: f64 = 1.0;
+/// A packet below this part of the largest tells no delay.
+const SMALL: f64 = 0.75;
+/// So long after one that is not below it, a packet of any size tells one.
+const LONGEST_UNTOLD: TimeDelta = TimeDelta::from_millis(100);
+/// The largest packet is looked for in the present span of this length, and in the one before.
+const SIZES_SPAN: TimeDelta = TimeDelta::from_secs(1);
+/// The same where it limits the rate, if that is longer than a round trip.
+const LEAST_LIMIT_SPAN: f64 = 0.25;
+/// A given capacity that is more than this times what arrives of a rate that is hardly less than twice that is absurd.
+const ABSURD: f64 = 4.0;
+const PART_OF_MOST: f64 = 0.9;
 /// The same in slow start, if that is longer than a round trip.
 const SLOW_START_SPAN: f64 = 0.1;
 /// Packets that a measurement of what arrives needs at least in slow start.
 const SLOW_START_PACKETS: f64 = 4.0;
-/// Rate while the capacity is measured, over what arrives.
-const MEASURED_RATE: f64 = 1.4;
 /// The capacity is measured over this times the delay that tells a queue, at least.
 const MEASURED_DELAYS: f64 = 5.0;
 /// The end of a probe in which queues have drained.
@@ -56,6 +66,50 @@ pub struct Flow {
     loss: f64,
 }
 
+/// How long packets of any size take on the bottleneck.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    /// Bits of the flow's largest packet.
+    most: f64,
+    /// Bits of the largest packet of the present span and of the one before.
+    largest: (f64, f64),
+    since: Time,
+    /// When the last packet told.
+    told: Time,
+    /// The first capacity that was known, and the last, in bit/s.
+    capacity: Option<(f64, f64)>,
+}
+
+impl Sizes {
+    fn new(most: f64) -> Sizes {
+        Sizes { most, largest: (0.0, 0.0), since: Time::ZERO, told: Time::ZERO, capacity: None }
+    }
+
+    /// Seconds that a packet of so many bits takes on the bottleneck, where `capacity` is its capacity in bit/s, if that is known. It
+    /// tells differences alone: a change of the capacity changes nothing for the largest packets, or their delays would seem to change.
+    /// Absent for a packet that is much smaller than others of late, unless no other came: how much faster it is depends on a capacity
+    /// that is a guess while the link changes.
+    #[inline]
+    fn on_packet(&mut self, now: Time, bits: f64, capacity: Option<f64>) -> Option<f64> {
+        if now.saturating_since(self.since) >= SIZES_SPAN {
+            (self.largest, self.since) = ((0.0, self.largest.0), now);
+        }
+        self.largest.0 = self.largest.0.max(bits);
+        if let Some(last) = capacity {
+            self.capacity = Some((self.capacity.map_or(last, |(first, _)| first), last));
+        }
+        let Some((first, last)) = self.capacity else { return Some(0.0) };
+        let tells = bits >= SMALL * self.largest.0.max(self.largest.1)
+            || now.saturating_since(self.told) >= LONGEST_UNTOLD;
+        if tells {
+            self.told = now;
+        }
+        let serialised =
+            (self.most / first).min(LONGEST_STEP) - ((self.most - bits) / last).min(LONGEST_STEP);
+        tells.then_some(serialised)
+    }
+}
+
 /// A sender of datagrams or streams whose rate follows a law. It paces at that rate, without a window.
 #[derive(Clone, Debug)]
 pub struct UtilitySender<L> {
@@ -63,6 +117,7 @@ pub struct UtilitySender<L> {
     params: SenderParams,
     flow: Flow,
     start: Start,
+    sizes: Sizes,
     delivery: Delivery,
     streams: Vec<Stream>,
     largest_packet: f64,
@@ -77,6 +132,11 @@ pub struct UtilitySender<L> {
     /// The whole [`ERA`] before the first packet that arrived, from which seconds count.
     zero: Option<Time>,
     silence: Silence,
+    data_limited: DataLimited,
+    /// Whether what the law was given of the path was seen not to be absurd.
+    trusts_given: bool,
+    /// When coupling assigned a rate last.
+    assigned: Time,
     /// The rate that was said last.
     said: Option<Bitrate>,
 }
@@ -101,6 +161,7 @@ impl<L: Law> UtilitySender<L> {
             law,
             flow,
             start,
+            sizes: Sizes::new(setup.largest_packet.as_bits_f64().max(1.0)),
             delivery: Delivery::new(),
             streams: Vec::new(),
             largest_packet: setup.largest_packet.as_bits_f64().max(1.0),
@@ -110,6 +171,9 @@ impl<L: Law> UtilitySender<L> {
             sampled: None,
             zero: None,
             silence: Silence::new(sender.feedback_patience),
+            data_limited: DataLimited::new(),
+            trusts_given: false,
+            assigned: Time::ZERO,
             params: sender,
             said: None,
         }
@@ -168,18 +232,20 @@ impl<L: Law> UtilitySender<L> {
         flow.srtt = Some(smoothed);
     }
 
-    /// One-way delay by one clock; the round trip where reports tell no arrivals, and as before where one is unknown.
+    /// One-way delay by one clock; the round trip where reports tell no arrivals, and as before where one is unknown. A large packet is
+    /// longer on the bottleneck than a small one, and that is no noise.
     #[inline]
-    fn delay(&mut self, now: Time, sent: Time, arrived: Option<Time>) -> TimeDelta {
+    fn delay(&mut self, now: Time, sent: Time, arrived: Option<Time>, bits: f64) -> TimeDelta {
+        let serialised = self.sizes.on_packet(now, bits, self.law.capacity());
         let flow = &mut self.flow;
-        let Some((end, is_new)) = flow.measure.end(now, arrived) else {
+        let Some((serialised, (end, is_new))) = serialised.zip(flow.measure.end(now, arrived)) else {
             let least = flow.delays.minimum().unwrap_or(TimeDelta::ZERO);
             return least + TimeDelta::from_secs_f64(flow.delta.unwrap_or(0.0));
         };
         if is_new {
             flow.delays = OneWayDelay::new(self.params.skew_compensation);
         }
-        flow.delays.on_arrival(now, sent, end)
+        flow.delays.on_arrival(now, sent + TimeDelta::from_secs_f64(serialised), end)
     }
 
     fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) {
@@ -187,7 +253,15 @@ impl<L: Law> UtilitySender<L> {
         let mut newest = None;
         for packet in report.packets {
             let Some(stream) = self.streams.get_mut(usize::from(packet.stream.0)) else { continue };
+            // It waited for the end of an outage, or left at less than the law's rate.
+            let tells = self.silence.tells_path(now, packet.sent);
             match (stream.on_result(packet.sequence, packet.status != Status::Missing), packet.status) {
+                (News::Arrived, Status::Received { arrived, .. }) if !tells => {
+                    let delay = self.delay(now, packet.sent, arrived, packet.size.as_bits_f64());
+                    let least = self.flow.delays.minimum().unwrap_or(delay);
+                    self.flow.delta = Some((delay - least).as_secs_f64().max(0.0));
+                }
+                _ if !tells => {}
                 (News::Arrived, Status::Received { arrived, ecn }) => {
                     newest = newest.max(Some(packet.sent));
                     self.flow.loss -= LOSS_WEIGHT * self.flow.loss;
@@ -198,6 +272,7 @@ impl<L: Law> UtilitySender<L> {
                     self.lost += 1.0;
                 }
                 (News::Late, _) => {
+                    self.delivery.on_late(packet.size.as_bits_f64());
                     self.flow.loss = (self.flow.loss - LOSS_WEIGHT).max(0.0);
                     self.lost -= 1.0;
                 }
@@ -207,6 +282,30 @@ impl<L: Law> UtilitySender<L> {
         if let Some(sent) = newest {
             self.on_round_trip(now - sent);
             self.advance(now);
+            self.limit(sent);
+        }
+    }
+
+    /// Twice what arrives is the most, unless the application sent less than the rate (RFC 5348 section 4.3).
+    fn limit(&mut self, newest: Time) {
+        let span = self.round_trip().as_secs_f64().clamp(LEAST_LIMIT_SPAN, DELIVERY_SPAN);
+        let Some(arrives) = self.delivery.rate(span, 0.0) else { return };
+        let span = TimeDelta::from_secs_f64(span);
+        let measures = matches!(self.start.phase, Phase::SlowStart | Phase::Drain);
+        if measures || newest < self.assigned + span || self.data_limited.covers(newest, span) {
+            return;
+        }
+        self.trusts_given |= self.law.capacity().is_none_or(|capacity| arrives * ABSURD >= capacity);
+        let most = arrives * self.params.recv_limit_factor;
+        if self.flow.rate > most {
+            self.set_rate(most);
+            self.law.set_rate(self.flow.rate);
+        }
+        if !self.trusts_given
+            && self.flow.rate >= PART_OF_MOST * most
+            && let Some(first) = self.law.forget_given()
+        {
+            self.go_on(first);
         }
     }
 
@@ -224,10 +323,8 @@ impl<L: Law> UtilitySender<L> {
         let elapsed = elapsed.min(LONGEST_STEP);
         self.sampled = self.sampled.max(Some(packet.sent));
         let bits = packet.size.as_bits_f64();
-        // A large packet is longer on the bottleneck than a small one: that is no noise.
-        let serialised = self.law.capacity().map_or(0.0, |capacity| (bits / capacity).min(LONGEST_STEP));
         let before = self.flow.delays.minimum();
-        let delay = self.delay(now, packet.sent + TimeDelta::from_secs_f64(serialised), arrived);
+        let delay = self.delay(now, packet.sent, arrived, bits);
         let least = self.flow.delays.minimum().unwrap_or(delay);
         let fell = before.map_or(0.0, |before| (before - least).as_secs_f64().max(0.0));
         let delta = (delay - least).as_secs_f64().max(0.0);
@@ -238,12 +335,12 @@ impl<L: Law> UtilitySender<L> {
         self.start.note(delta);
         match self.start.phase {
             Phase::Probe => {
-                if let Some((mean, packets)) = self.start.probed(now, delay.as_secs_f64()) {
+                if let Some((mean, packets, end)) = self.start.probed(now, delay.as_secs_f64()) {
                     self.compare_path(now);
                     let least = self.flow.delays.minimum().unwrap_or(delay).as_secs_f64();
                     // The smallest of few delays is too large: of n even ones by a part of 2/(n + 1) of their mean.
                     let noise = (mean - least).max(0.0) * (packets + 1.0) / (packets - 1.0);
-                    let next = self.law.on_noise(noise);
+                    let next = self.law.on_noise(noise, (end - least).max(0.0));
                     self.go_on(next);
                 }
             }
@@ -321,20 +418,31 @@ impl<L: Law> UtilitySender<L> {
         };
         let sees_queue = self.start.sees_queue(queue) || self.flow.loss > SLOW_START_LOSS;
         let measure = span.max(MEASURED_DELAYS * queue);
+        if core::mem::take(&mut self.start.looks) {
+            self.start.measure(now + self.round_trip() + TimeDelta::from_secs_f64(measure));
+        }
         match self.start.measured {
             None if sees_queue => {
                 self.set_rate(arrives * MEASURED_RATE);
                 self.start.measure(now + self.round_trip() + TimeDelta::from_secs_f64(measure));
             }
-            None => self.set_rate(self.flow.rate.max(arrives * self.params.slow_start_gain)),
+            None => {
+                let least = self.flow.delays.minimum().unwrap_or(TimeDelta::ZERO).as_secs_f64();
+                let delay = least + self.flow.delta.unwrap_or(0.0);
+                self.start.on_no_queue(now, self.delivery.rate(DELIVERY_SPAN, 0.0), delay);
+                self.set_rate(self.flow.rate.max(arrives * self.params.slow_start_gain));
+            }
             Some(until) if now < until => {}
             // The queue was noise, or that of a link that has become faster.
             Some(_) if !sees_queue => self.start.enter(Phase::SlowStart),
             Some(_) => {
-                let capacity = self.delivery.fitted_rate(measure).unwrap_or(arrives);
-                self.start.next = self.law.on_capacity(capacity);
+                let measured = self.delivery.fitted_rate(measure).unwrap_or(arrives);
+                let (capacity, delay) = self.start.found(measured);
+                let least = self.flow.delays.minimum().unwrap_or(TimeDelta::ZERO).as_secs_f64();
+                let noise = delay.map(|delay| (delay - least).max(0.0));
+                self.start.next = self.law.on_capacity(capacity, noise);
                 self.start.enter(Phase::Drain);
-                self.set_rate(capacity * DRAIN);
+                self.set_rate(measured * DRAIN);
             }
         }
     }
@@ -349,6 +457,9 @@ impl<L: Law> Controller for UtilitySender<L> {
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
         self.stream(packet.stream).on_sent(packet.sequence);
         self.silence.on_sent(now, self.round_trip());
+        if !packet.app_limited {
+            self.data_limited.on_not_limited(now, self.round_trip());
+        }
         self.answer()
     }
 
@@ -359,7 +470,13 @@ impl<L: Law> Controller for UtilitySender<L> {
         }
         self.on_packets(now, report);
         let in_flight = self.streams.iter().any(Stream::is_under_way);
-        self.silence.on_report(now, self.round_trip(), in_flight);
+        let was_outage = self.silence.is_outage();
+        let queue = self.law.queue_seen(self.flow.rate);
+        let drained = self.flow.delta.is_none_or(|delta| delta <= queue);
+        self.silence.on_report(now, self.round_trip(), in_flight, drained);
+        if was_outage && !self.silence.is_outage() {
+            self.delivery = Delivery::new();
+        }
         self.answer()
     }
 
@@ -383,7 +500,8 @@ impl<L: Law> Controller for UtilitySender<L> {
         L::CE_RESPONSE
     }
 
-    fn assign(&mut self, _now: Time, assigned: Assigned) -> Update {
+    fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
+        self.assigned = now;
         let rate = match assigned {
             Assigned::Rate(rate) => rate.as_bps_f64(),
             Assigned::Window(window) => {

@@ -47,6 +47,7 @@ impl Call {
             packets: 1,
             oldest: Some(TimeDelta::ZERO),
             newest_frame: SIZE,
+            greedy: false,
         };
         let offered = Offered { stream, bytes: SIZE, frame_end: true };
         let _ = self.controller.on_offered(now, &offered, &queue);

@@ -4,7 +4,7 @@
 use crate::contract::path::{Datagrams, LOSS_PATTERNS, Path, Run, SIZE, equation, ms};
 use paceline_cc::FlowSetup;
 use paceline_cc::tfrc::{Params, Tfrc, TfrcReceiver};
-use paceline_cc::{Annotation, Arrival, ReceiverHalf, ReceiverReport, StreamId, TimeoutReason};
+use paceline_cc::{Annotation, Arrival, Assigned, ReceiverHalf, ReceiverReport, StreamId, TimeoutReason};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use proptest::prelude::*;
 
@@ -21,8 +21,10 @@ fn with(params: &Params, path: Path, drive: impl FnOnce(&mut Run<'_>)) -> (Tfrc,
     (sender, receiver)
 }
 
+/// X, of which an encoder is told a part.
 fn mbps(run: &Run<'_>) -> f64 {
-    run.controller.snapshot().target.expect("a rate").as_mbps_f64()
+    let Some(Assigned::Rate(rate)) = run.controller.share() else { panic!("a rate") };
+    rate.as_mbps_f64()
 }
 
 #[test]

@@ -152,7 +152,6 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ("urcp paper", "reordering", NOISE),
     ("urcp adaptive", "reordering", NOISE),
     ("um paper", "10 % of reports lost", LOSSES),
-    ("um paper", "reordering of packets 16 ms apart", GRADIENT),
 ];
 
 const REFERENCE: &str = "the profile keeps what the papers measured: see Params::mended";

@@ -238,9 +238,9 @@ fn an_encoder_follows_the_target() {
         );
         let target = found.target_bitrate_mbps;
         assert!(target.is_some_and(|target| (1.9..2.8).contains(&target)), "{controller}: {target:?}");
-        // Send queue, the bottleneck's 240 ms, and the way.
+        // The bottleneck's 240 ms, the way, and what waits to be sent.
         let delay = found.frame_delay_ms.max;
-        assert!(delay.is_some_and(|delay| (300.0..770.0).contains(&delay)), "{controller}: {delay:?}");
+        assert!(delay.is_some_and(|delay| (250.0..770.0).contains(&delay)), "{controller}: {delay:?}");
         assert!(found.frames.displayed > Some(900), "{controller}: {:?}", found.frames);
     }
 }

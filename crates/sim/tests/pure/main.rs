@@ -23,6 +23,7 @@ mod gcc;
 mod gcc_oracle;
 mod gcc_path;
 mod memory;
+mod ordinary_paths;
 mod pairs;
 mod prague;
 mod probe;

@@ -1,7 +1,7 @@
 //! URCP's profiles beside each other, on links that none of their parameters was chosen on: where what was learned is right
 //! `adaptive` must not lose, and where a link changes it must win.
 
-use crate::world::{flow, run};
+use crate::world::{column, flow, run};
 
 const NOISE: &str = "{ kind = \"lognormal\", mean = \"12ms\", std = \"8ms\", correlation = \"700ms\" }";
 
@@ -68,4 +68,76 @@ fn two_flows_share_in_either_profile() {
     // The paper's flow that comes later has learned less, and keeps less.
     assert!(paper.2 > 0.6 && adaptive.2 > 0.85 && adaptive.2 > paper.2, "{case}");
     assert!(adaptive.1 < 20.0 && adaptive.0 > 0.93 * paper.0, "{case}");
+}
+
+/// A camera over a link; rates and queue delays of each second.
+fn camera(profile: &str, more: &str, seconds: u32, link: &str) -> (Vec<f64>, Vec<f64>) {
+    let outcome = run(&format!(
+        "duration = \"{seconds}s\"\nsample = \"1s\"\n[links.l]\ndelay = \"25ms\"\nqueue = {{ limit = \"300ms\" }}\n{link}\n\
+         [flows.f]\nsource = {{ kind = \"trace-encoder\", generator = \"frames\" }}\npath = [\"l\"]\n\
+         controller = {{ kind = \"urcp\", profile = \"{profile}\"{more} }}\n"
+    ));
+    let rows = |name| column(&outcome.flows, "flow", "f", name);
+    (rows("throughput_mbps"), rows("queue_delay_ms"))
+}
+
+fn mean(rows: &[f64], seconds: std::ops::Range<usize>) -> f64 {
+    let count = seconds.len() as f64;
+    rows[seconds].iter().sum::<f64>() / count
+}
+
+const PROFILES: [&str; 2] = ["paper", "adaptive"];
+
+/// A highest rate below the link's makes no queue, so that slow start goes on: what it measures in a dip is not R_MAX.
+#[test]
+fn a_dip_does_not_hide_the_capacity_that_was_used_before() {
+    let link = "rate = { steps = [[\"0s\", \"10Mbps\"], [\"60s\", \"1Mbps\"], [\"80s\", \"10Mbps\"]] }";
+    for profile in PROFILES {
+        let (rates, _) = camera(profile, ", rate_max = \"3Mbps\"", 120, link);
+        let case = format!("{profile}: {rates:.2?}");
+        assert!((2.7..=3.0).contains(&mean(&rates, 40..60)) && mean(&rates, 65..80) > 0.6, "{case}");
+        assert!(mean(&rates, 87..95) > 2.6 && mean(&rates, 100..120) > 2.6, "{case}");
+    }
+}
+
+/// What waited for the end of an outage is no noise of the path.
+#[test]
+fn an_outage_leaves_no_queue() {
+    for profile in PROFILES {
+        let (rates, queues) = camera(profile, "", 150, "rate = \"5Mbps\"\ndown = [[\"60s\", \"72s\"]]");
+        let case = format!("{profile}: {:.1?} {:.0?}", &rates[72..90], &queues[72..90]);
+        assert!((4.5..=5.0).contains(&mean(&rates, 76..90)) && mean(&queues, 76..150) < 10.0, "{case}");
+    }
+}
+
+/// What the path carried before a dip is tried again as soon as it is clear.
+#[test]
+fn adaptive_is_back_ten_seconds_after_a_dip_and_loses_little() {
+    for (length, rates_mbps) in [(60, [4, 1, 4]), (30, [4, 1, 4]), (100, [10, 2, 10])] {
+        let [before, dip, after] = rates_mbps;
+        let (fall, rise) = (length, 2 * length);
+        let link = format!(
+            "rate = {{ steps = [[\"0s\", \"{before}Mbps\"], [\"{fall}s\", \"{dip}Mbps\"], [\"{rise}s\", \"{after}Mbps\"]] }}"
+        );
+        let of = |profile| camera(profile, "", 3 * length, &link);
+        let ((paper, paper_queue), (adaptive, queue)) = (of("paper"), of("adaptive"));
+        let (rise, end) = (rise as usize, 3 * length as usize);
+        let case = format!("{before}, {dip}, {after}, {length} s: {adaptive:.2?}, the paper's {paper:.2?}");
+        assert!(mean(&adaptive, rise + 10..end) > 0.9 * f64::from(after), "{case}");
+        assert!(mean(&adaptive, 0..end) > 0.92 * mean(&paper, 0..end), "{case}");
+        let dip = fall as usize + 5..rise;
+        assert!(mean(&queue, dip.clone()) <= mean(&paper_queue, dip) + 1.0, "{case}");
+    }
+}
+
+/// What is not half of what was sent tells that a given R_MAX is another path's: it costs no time, and is measured.
+#[test]
+fn an_absurd_r_max_is_forgotten() {
+    for profile in PROFILES {
+        for r_max in ["100Mbps", "10Gbps", "1000Gbps"] {
+            let (rates, queues) = camera(profile, &format!(", r_max = \"{r_max}\""), 40, "rate = \"5Mbps\"");
+            let case = format!("{profile}, {r_max}: {rates:.2?} {queues:.0?}");
+            assert!((4.2..=5.0).contains(&mean(&rates, 15..40)) && mean(&queues, 15..40) < 10.0, "{case}");
+        }
+    }
 }

@@ -56,8 +56,10 @@ impl<F: Ccids> DccpSender<F> {
         carried: Carried,
     ) -> DccpSender<F> {
         let iss = SequenceNumber::new(ISS[0]);
+        let mut connection = Connection::new(config, ccids, false, FLOW_PORTS, service, iss);
+        connection.greedy = matches!(carried.source, Source::Bulk(_));
         DccpSender {
-            connection: Connection::new(config, ccids, false, FLOW_PORTS, service, iss),
+            connection,
             ended: None,
             idle,
             carried: Carried { max_payload: carried.max_payload.max(Bytes::new(1)), ..carried },

@@ -1,6 +1,6 @@
 //! Media that enters the send queues of the sender endpoint: from its sources, and from programs that have their own encoder.
 
-use super::sender::RtpSender;
+use super::sender::{RtpSender, Stream};
 use paceline_cc::{Controller, Offered, SendQueueState, StreamId};
 use paceline_media::{Frame, Source};
 use paceline_units::{Bytes, Time, TimeDelta};
@@ -124,13 +124,14 @@ impl<C: Controller> RtpSender<C> {
 
     /// The state of a send queue, as the controller is told.
     fn queue_state(&self, now: Time, id: usize) -> SendQueueState {
-        let queue = &self.streams[id].queue;
+        let Stream { queue, source, .. } = &self.streams[id];
         SendQueueState {
             stream: StreamId(id as u8),
             bytes: queue.bytes(),
             packets: queue.packets(),
             oldest: queue.oldest().map(|queued| now.saturating_since(queued)),
             newest_frame: queue.newest_frame(),
+            greedy: matches!(source, Source::Bulk(_)),
         }
     }
 

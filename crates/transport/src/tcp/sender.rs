@@ -346,6 +346,7 @@ impl<C: Controller> TcpSender<C> {
             packets: waiting.div_ceil(self.mss),
             oldest: self.buffer.oldest(self.board.end_offset).map(|since| now.saturating_since(since)),
             newest_frame: self.on_link(self.buffer.newest.as_u64()),
+            greedy: matches!(self.buffer.source, Source::Bulk(_)),
         }
     }
 
@@ -359,7 +360,7 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// An encoder is told what the connection carries where the controller names no target: a window per smoothed round
-    /// trip, headers out, less what lets the backlog leave within a second, down to a tenth.
+    /// trip, or its pace if that is less, headers out, less what lets the backlog leave within a second, down to a tenth.
     fn aim_by_window(&mut self, now: Time) {
         if !self.buffer.source.follows_target() || self.controller.target_bitrate(STREAM).is_some() {
             return;
@@ -369,7 +370,8 @@ impl<C: Controller> TcpSender<C> {
             (snapshot.window, snapshot.srtt.filter(|srtt| *srtt > TimeDelta::ZERO))
         {
             let payload = self.mss as f64 / (self.mss + TCP_HEADER.as_u64()) as f64;
-            let carried = window.as_bits_f64() / srtt.as_secs_f64() * payload;
+            let paced = self.pacer.rate().map_or(f64::INFINITY, Bitrate::as_bps_f64);
+            let carried = (window.as_bits_f64() / srtt.as_secs_f64()).min(paced) * payload;
             let backlog = Bytes::new(self.buffer.written - self.board.end_offset).as_bits_f64();
             self.aim(now, Bitrate::from_bps_f64((carried - backlog).max(carried / 10.0)));
         }

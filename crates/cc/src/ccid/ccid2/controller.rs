@@ -22,9 +22,13 @@ struct News {
 }
 
 impl Controller for Ccid2 {
-    fn on_offered(&mut self, now: Time, _offered: &Offered, _queue: &SendQueueState) -> Update {
-        if self.flight.pipe > 0 {
+    fn on_offered(&mut self, now: Time, _offered: &Offered, queue: &SendQueueState) -> Update {
+        self.room.on_queue(queue);
+        if self.flight.pipe > 0 && self.room.is_greedy() {
             return self.allow(now);
+        }
+        if self.flight.pipe > 0 {
+            return self.answer(now);
         }
         self.window.on_idle(now, self.timeout.rto());
         self.answer(now)
@@ -57,6 +61,11 @@ impl Controller for Ccid2 {
             Report::Ccid(CcidReport::AckPath(_)) => self.ack_ratio.on_acks_lost(self.window.cwnd),
             Report::Receiver(_) | Report::Ccid(CcidReport::LossIntervals(_)) => return Update::none(),
         }
+        self.answer(now)
+    }
+
+    fn on_send_queue(&mut self, now: Time, queue: &SendQueueState) -> Update {
+        self.room.on_queue(queue);
         self.answer(now)
     }
 
@@ -191,10 +200,11 @@ impl Ccid2 {
         Bytes::new(self.window.cwnd.saturating_mul(self.largest_packet.as_u64()))
     }
 
-    /// A window per smoothed round trip; absent before one is known.
+    /// What an encoder may have of a window per smoothed round trip; absent before one is known.
     fn target(&self) -> Option<Bitrate> {
-        let srtt = self.timeout.srtt()?.as_secs_f64();
-        Some(Bitrate::from_bps_f64(self.window_bytes().as_bits_f64() / srtt).max(Bitrate::from_bps(1)))
+        let rate = self.window_bytes().as_bits_f64() / self.timeout.srtt()?.as_secs_f64();
+        let target = self.room.target(rate, self.params.media_part, self.params.media_drain);
+        Some(target.max(Bitrate::from_bps(1)))
     }
 
     #[inline(always)]

@@ -14,6 +14,7 @@ mod window;
 pub use ack_ratio::AckPath;
 pub use params::Params;
 
+use crate::media_room::MediaRoom;
 use crate::spread::Spread;
 use crate::{FlowSetup, StreamId};
 use ack_ratio::AckRatio;
@@ -35,6 +36,7 @@ pub struct Ccid2 {
     timeout: TransmitTimeout,
     ack_ratio: AckRatio,
     spread: Spread,
+    room: MediaRoom,
     /// Whether the application at the other end listens no more.
     not_listening: bool,
 }
@@ -55,6 +57,7 @@ impl Ccid2 {
             timeout: TransmitTimeout::new(&params),
             ack_ratio,
             spread: Spread::default(),
+            room: MediaRoom::new(),
             largest_packet,
             not_listening: false,
             params,

@@ -30,6 +30,8 @@ params! {
         ack_ratio_always: u64 = 2, in 1.0, 2.0, "RFC 4341 6.1.2 (two is always acceptable)", "Ack Ratio that the smallest window allows";
         ack_ratio_anew: bool = false, "ns-2.35's DCCP; not in RFC 4341 6.1", "A timeout takes the Ack Ratio down to ack_ratio_min";
         ack_ratio_interval: f64 = 1.0, in 1.0, 100.0, "RFC 4341 6.1.2 (not more than once)", "Round trips between two changes that the receiver is told of";
+        media_part: f64 = 0.95, in 0.01, 1.0, "ours: RFC 4341 knows no encoders", "Target of the media as a part of a window per round trip; the rest is for headers, and frames that vary";
+        media_drain: TimeDelta = ms(333), in 1e-3, 1e10, "RFC 8698 5.2.2 (1 / (BETA_V FPS))", "The target of the media is lower by what lets its send queue leave in this time";
         restart_after_idle: bool = true, "RFC 4341 5.1 (RFC 2581)", "A pause of a timeout takes the window down to the first";
         window_validation: bool = false, "RFC 4341 5.1 (RFC 2861, no text at hand)", "An unused window decays: by half in each timeout without packets, and half way to its use in one with few";
     }

@@ -81,6 +81,10 @@ impl Controller for Ccid3 {
         Some(Annotation::Counter(self.counter.value(now, self.tfrc.rtt())))
     }
 
+    fn share(&self) -> Option<Assigned> {
+        self.tfrc.share()
+    }
+
     fn snapshot(&self) -> Snapshot {
         self.tfrc.snapshot()
     }

@@ -2,6 +2,7 @@
 
 use crate::ccid::LossInterval;
 use crate::tfrc;
+use paceline_units::TimeDelta;
 use paceline_units::param::ParamError;
 use paceline_units::params;
 
@@ -38,6 +39,7 @@ impl Params {
             p_min: 1e-5,
             tfrc: tfrc::Params {
                 history_discounting: false,
+                outage_patience: TimeDelta::ZERO,
                 w_init_segments: 1,
                 recv_set_rtts: 0.0,
                 damped_slow_start: false,

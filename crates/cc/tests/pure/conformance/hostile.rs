@@ -502,6 +502,7 @@ impl State {
             packets: script.any(),
             oldest: script.byte().is_multiple_of(2).then(|| script.span()),
             newest_frame: script.size(),
+            greedy: false,
         };
         if script.byte().is_multiple_of(2) {
             return controller.on_send_queue(self.now, &queue);

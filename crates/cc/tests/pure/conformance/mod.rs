@@ -303,19 +303,8 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
         }
         ControllerParams::Rap(_) => Member { ecn: Ecn::NotEct, ..member }.driven_by_loss(RAP_UNAFFECTED),
         ControllerParams::Urcp(_) => {
-            let member = Member { unaffected_by: URCP_UNAFFECTED, ..member }
+            Member { unaffected_by: URCP_UNAFFECTED, ..member }
                 .exempt("reacts_to_loss", "it takes 3 % for inherent (loss_min)")
-                .exempt(
-                    "reacts_to_delay",
-                    "it reacts within a second: the step leaves less of a queue than the band asks for",
-                );
-            match profile {
-                "adaptive" => member.exempt(
-                    "is_fair_to_itself",
-                    "flows learn anew in turns: who probes at half its rate leaves the rest to the other",
-                ),
-                _ => member,
-            }
         }
         ControllerParams::Um(_) => {
             let slow = "its rate rises by 9.6 kbit/s in a second, at 20 Mbit/s as at 1 Mbit/s";

@@ -241,6 +241,7 @@ impl Flow {
             packets: self.queue.len() as u64,
             oldest,
             newest_frame,
+            greedy: false,
         }
     }
 

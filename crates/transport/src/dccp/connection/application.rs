@@ -289,12 +289,14 @@ impl<F: Ccids> Connection<F> {
             bytes: self.queue_bytes,
             packets: self.queue.len() as u64,
             oldest: self.queue.front().map(|queued| now.saturating_since(queued.since)),
-            newest_frame: self.queue.back().map_or(Bytes::ZERO, |queued| self.on_link(&queued.payload)),
+            newest_frame: self.offered.min(self.queue_bytes),
+            greedy: self.greedy,
         }
     }
 
     /// Congestion control hears of a frame that was queued.
     pub(in crate::dccp) fn offer(&mut self, now: Time, bytes: Bytes) {
+        self.offered = bytes;
         let queue = self.queue_state(now);
         let offered = Offered { stream: StreamId(0), bytes, frame_end: true };
         self.steer(now, |sender| sender.on_offered(now, &offered, &queue));

@@ -105,6 +105,10 @@ pub struct Connection<F: Ccids> {
     pacer: Pacer,
     queue: SendQueue,
     queue_bytes: Bytes,
+    /// Bytes that congestion control was told of last, headers in: the newest frame.
+    offered: Bytes,
+    /// Whether a source that always has more fills the queue.
+    pub(in crate::dccp) greedy: bool,
     events: VecDeque<Event>,
     /// Datagrams among the events.
     waiting: usize,
@@ -222,6 +226,8 @@ impl<F: Ccids> Connection<F> {
             pacer: Pacer::new(config.late),
             queue: SendQueue::default(),
             queue_bytes: Bytes::ZERO,
+            offered: Bytes::ZERO,
+            greedy: false,
             events: VecDeque::new(),
             waiting: 0,
             pending: Pending::default(),

@@ -43,11 +43,6 @@ impl SendQueue {
         self.rows.front_mut()
     }
 
-    /// The row of the datagram that came last.
-    pub(super) fn back(&self) -> Option<&Queued> {
-        self.rows.back()
-    }
-
     pub(super) fn rows(&self) -> impl Iterator<Item = &Queued> {
         self.rows.iter()
     }

@@ -97,7 +97,7 @@ fn what_cannot_be_sent_again_is_counted_and_changes_nothing_else() {
     sender.offer(at(0), MEDIA, packet(0, 500));
     let other = MediaPacket::payload(0, (98, 0, true), Arc::from([1u8; 500])).expect("sound");
     sender.offer(at(0), MEDIA, other);
-    assert_eq!(all(&mut sender, at(100)).len(), 2);
+    assert_eq!([at(0), at(100)].map(|now| all(&mut sender, now).len()), [1, 1]);
     let state = |sender: &Sender| (format!("{:?}", sender.end().controller()), sender.next_timeout());
     let before = state(&sender);
     sender.on_nack(at(100), MEDIA, [0, 1, 30_000, 65_533]);
@@ -152,7 +152,7 @@ fn a_storm_of_nacks_costs_its_share_and_no_more() {
 
 #[test]
 fn a_stream_leaves_with_its_retransmissions() {
-    let mut sender = sender("scream", &RepairConfig::new(6));
+    let mut sender = sender("none", &RepairConfig::new(6));
     sent(&mut sender, 2);
     assert_eq!(sender.repair(at(2), MEDIA, &RepairConfig::new(7)), Err(StreamError::Repair(MEDIA)));
     assert_eq!(sender.add_stream(at(2), &MediaStreamConfig::new(6)), Err(StreamError::SsrcTaken(6)));

@@ -77,16 +77,24 @@ fn bulk<F: Ccids + Clone>(
     rule: impl FnMut(usize, To, &Packet) -> Action + 'static,
 ) -> Bulk<F> {
     let config = config(ccid);
-    let mut pair = Pair::with_ccids(ccids, &config, &config, Payload::EMPTY, rule);
-    let end = pair.now + span;
-    while pair.now < end {
-        while pair.client.queued() < 200 {
-            pair.send(To::Client, PAYLOAD);
+    let pair = Pair::with_ccids(ccids, &config, &config, Payload::EMPTY, rule);
+    let mut bulk = Bulk { pair, delivered: 0 };
+    bulk.run(span);
+    bulk
+}
+
+impl<F: Ccids + Clone> Bulk<F> {
+    /// Goes on for so long, with always something to send.
+    fn run(&mut self, span: TimeDelta) {
+        let end = self.pair.now + span;
+        while self.pair.now < end {
+            while self.pair.client.queued() < 200 {
+                self.pair.send(To::Client, PAYLOAD);
+            }
+            self.pair.run(TimeDelta::from_millis(20));
         }
-        pair.run(TimeDelta::from_millis(20));
+        self.delivered = self.pair.server().counters().delivered;
     }
-    let delivered = pair.server().counters().delivered;
-    Bulk { pair, delivered }
 }
 
 fn secs(secs: i64) -> TimeDelta {
@@ -151,10 +159,21 @@ fn rfc_4341_section_6_1_lost_acknowledgements_raise_the_ack_ratio() {
     let clean = bulk(Two, CCID_2, secs(60), lossy(1, 0.001, 0.0));
     let mut bad = bulk(Two, CCID_2, secs(60), lossy(1, 0.001, 0.2));
     assert!((1.7..2.2).contains(&acks(&clean)), "{}", acks(&clean));
-    let ratio = bad.pair.server().feature(Location::Remote, FeatureId::AckRatio);
-    assert!(ratio > 2 && acks(&bad) > 1.3 * acks(&clean), "{ratio}, {} per ack", acks(&bad));
-    let window = bad.pair.client.sender().expect("open").cwnd();
-    assert!(ratio <= window, "an acknowledgement in each window: {ratio} of {window}");
+    let ratio = |bad: &mut Bulk<Two>| bad.pair.server().feature(Location::Remote, FeatureId::AckRatio);
+    let highest = ratio(&mut bad);
+    assert!(highest > 2 && acks(&bad) > 1.3 * acks(&clean), "{highest}, {} per ack", acks(&bad));
+    // The receiver hears of a window that a timeout has made small some round trips later.
+    let mut windows = vec![];
+    for _ in 0..60 {
+        bad.run(TimeDelta::from_millis(50));
+        windows.push(bad.pair.client.sender().expect("open").cwnd());
+        let lately = windows.iter().rev().take(10).max().expect("the newest");
+        let ratio = ratio(&mut bad);
+        assert!(
+            windows.len() < 10 || ratio <= *lately,
+            "an acknowledgement in each window: {ratio} of {lately}"
+        );
+    }
 }
 
 #[test]
