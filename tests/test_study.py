@@ -163,10 +163,35 @@ def test_absolute_and_band_rules() -> None:
     assert [zero.verdict(0.0, ours) for ours in (1.0, 5.0, 5.1)] == [
         judge.HOLDS, judge.IN_DIRECTION, judge.DOES_NOT_HOLD,
     ]  # fmt: skip
+    times = rule(factor=1.5, direction_factor=3.0, floor=0.5)
+    found = {
+        0.1: judge.IN_DIRECTION,
+        0.6: judge.IN_DIRECTION,
+        0.7: judge.HOLDS,
+        1.5: judge.HOLDS,
+        3.1: judge.DOES_NOT_HOLD,
+    }
+    assert {ours: times.verdict(1.0, ours) for ours in found} == found, "below the floor all are alike"
+    assert [times.verdict(0.0, 0.4), times.verdict(2.0, 0.0)] == [judge.HOLDS, judge.DOES_NOT_HOLD]
     band = rule(between=[0.8, 1.0], direction_between=[0.4, 1.0])
     assert [band.verdict(None, ours) for ours in (0.8, 0.5, 0.3)] == [
         judge.HOLDS, judge.IN_DIRECTION, judge.DOES_NOT_HOLD,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        ({"holds": 0.5, "direction": 2.0}, "nothing at all would hold in direction"),
+        ({"holds": 0.5, "direction": 0.4}, "holds above direction"),
+        ({"factor": 1.5}, "one of factor and direction_factor"),
+        ({"factor": 0.5, "direction_factor": 2.0}, "expected 1 or more, in order"),
+        ({}, "no holds and direction"),
+    ],
+)
+def test_a_rule_that_cannot_fail_is_none(said: dict[str, float], wrong: str) -> None:
+    with pytest.raises(paceline.StudyError, match=wrong):
+        rule(**said)
 
 
 @pytest.mark.parametrize(

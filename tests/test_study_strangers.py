@@ -367,7 +367,7 @@ def test_hostile_names_stay_in_their_cells(strange: Path, cli: Run) -> None:
         ("tables", 'of = "one"\nrows = "delay"\nmetrics = { rate = "rate" }'),
         ("factors", 'path = "seed"\nlevels = [1]'),
         ("metrics", 'kind = "summary"\npath = "duration_s"'),
-        ("rules", 'help = "x"\nholds = 1\ndirection = 2'),
+        ("rules", 'help = "x"\nholds = 0.1\ndirection = 0.2'),
         ("recorded", 'file = "runs.csv"'),
     ],
 )

@@ -29,6 +29,11 @@ class Rule(Named, frozen=True, kw_only=True):
     holds: float | None = None
     direction: float | Literal["sign"] | None = None
     """The distance up to which our figure holds in direction; `sign`: if it has the published number's sign."""
+    factor: float | None = None
+    direction_factor: float | None = None
+    """By how many times ours may be above or below the published number to hold, and to hold in direction."""
+    floor: float = 0.0
+    """Numbers below it count as it where factors judge: nobody can tell them apart."""
     between: tuple[float, float] | None = None
     direction_between: tuple[float, float] | None = None
     """Where ours must lie to hold, and to hold in direction, where no number was published."""
@@ -36,12 +41,27 @@ class Rule(Named, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if (self.between is None) != (self.direction_between is None):
             raise ValueError("found one of between and direction_between, expected both or neither")
+        if (self.factor is None) != (self.direction_factor is None):
+            raise ValueError("found one of factor and direction_factor, expected both or neither")
         if not self.judged or self.between is not None:
             return
+        if self.factor is not None and self.direction_factor is not None:
+            if not 1.0 <= self.factor <= self.direction_factor:
+                raise ValueError(
+                    f"found factors {self.factor:g} and {self.direction_factor:g}, expected 1 or more, in order"
+                )
+            return
         if self.holds is None or self.direction is None:
-            raise ValueError("found no holds and direction, expected them, or between and direction_between")
+            raise ValueError(
+                "found no holds and direction, expected them, two factors, or between and direction_between"
+            )
         if isinstance(self.direction, float) and self.holds > self.direction:
             raise ValueError("found holds above direction, expected at most that")
+        if isinstance(self.direction, float) and self.direction >= 1.0 and not self.absolute:
+            raise ValueError(
+                f"found direction {self.direction:g}, expected less than 1: nothing at all would hold in direction; "
+                "factor and direction_factor are as far below as above"
+            )
 
     def verdict(self, published: float | None, ours: float | None) -> str:
         """The verdict on our figure."""
@@ -51,6 +71,9 @@ class Rule(Named, frozen=True, kw_only=True):
             return NO_FIGURE
         if self.between is not None and self.direction_between is not None:
             held = [low <= ours <= high for low, high in (self.between, self.direction_between)]
+        elif self.factor is not None and self.direction_factor is not None:
+            assert published is not None
+            held = [self._within(limit, published, ours) for limit in (self.factor, self.direction_factor)]
         else:
             assert self.holds is not None
             assert published is not None
@@ -61,6 +84,11 @@ class Rule(Named, frozen=True, kw_only=True):
                 in_direction = abs(ours - published) <= float(self.direction or 0.0) * unit
             held = [abs(ours - published) <= self.holds * unit, in_direction]
         return HOLDS if held[0] else IN_DIRECTION if held[1] else DOES_NOT_HOLD
+
+    def _within(self, factor: float, published: float, ours: float) -> bool:
+        """Whether one number is at most so many times the other."""
+        one, other = (max(abs(number), self.floor) for number in (published, ours))
+        return ours * published >= 0.0 and max(one, other) <= factor * min(one, other)
 
 
 class Published(Spec, frozen=True, kw_only=True):
