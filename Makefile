@@ -59,7 +59,8 @@ test-others: ## Run the golden runs in the release build, the tests in real time
 
 .PHONY: golden
 golden: prerequisites
-	cargo test --release --locked --quiet -p paceline-sim --test golden
+	@# Without the optimization at the link, which takes minutes and changes no figure.
+	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 cargo test --release --locked --quiet -p paceline-sim --test golden
 
 # Whole crates are named, so that all commands compile one set of features. Most of the time these tests wait.
 .PHONY: real-time

@@ -34,7 +34,7 @@ for target in "$@"; do
     nightly) fuzz cargo +nightly fuzz run "$target" ;;
     # Coverage instrumentation is unstable, its code is in every compiler; sanitizers come with nightly only.
     stable) RUSTC_BOOTSTRAP=1 fuzz cargo fuzz run --sanitizer none "$target" ;;
-    smoke) cargo run --quiet --locked --target-dir ../target --bin "$target" -- --seconds "$seconds" ;;
+    smoke) cargo run --quiet --locked --bin "$target" -- --seconds "$seconds" ;;
     *) echo "FUZZ=$mode: expected nightly, stable or smoke" >&2; exit 2 ;;
     esac
 done

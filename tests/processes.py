@@ -7,7 +7,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
 
 PATIENCE_S = 300.0
 """Seconds after which something hangs: what a test waits for takes one or two, and many on a machine that is busy."""
@@ -72,6 +75,20 @@ def start(*arguments: str | Path) -> subprocess.Popen[str]:
         return process
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@cache
+def rust_example(name: str) -> str:
+    """The program of an example of the crates. All are compiled, as `cargo test` compiles them, with the same features."""
+    done = subprocess.run(
+        ["cargo", "build", "--quiet", "--locked", "--workspace", "--examples"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return str(Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "examples" / name)
 
 
 def wait_for_listener(port: int) -> None:

@@ -16,14 +16,15 @@ import paceline
 from conftest import ROOT, called
 from paceline.simulation import registry
 from paceline.studies.designs import KINDS
+from processes import rust_example
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # The page that shows each example, by package.
 EXAMPLES = {
-    "crates/transport/examples/embed.rs": ("paceline-transport", "embed"),
-    "crates/wire/examples/rfc8888.rs": ("paceline-wire", "embed"),
-    "crates/transport/examples/endpoint.rs": ("paceline-transport", "endpoint"),
+    "crates/transport/examples/embed.rs": "embed",
+    "crates/wire/examples/rfc8888.rs": "embed",
+    "crates/transport/examples/endpoint.rs": "endpoint",
 }
 SECTION = re.compile(r"^ *// docs: (?!end$).+?\n(.*?)^ *// docs: end$", re.MULTILINE | re.DOTALL)
 
@@ -122,7 +123,7 @@ def test_the_scenarios_of_the_pages_are_sound(folder: Path) -> None:
 
 @pytest.mark.parametrize(("page", "count"), [("embed", 6), ("endpoint", 4)])
 def test_the_code_of_an_embedding_page_is_that_of_its_examples(page: str, count: int) -> None:
-    texts = [(ROOT / path).read_text() for path, (_, shown) in EXAMPLES.items() if shown == page]
+    texts = [(ROOT / path).read_text() for path, shown in EXAMPLES.items() if shown == page]
     sections = [textwrap.dedent(section) for text in texts for section in SECTION.findall(text)]
     assert len(sections) == count
     assert sorted(blocks(ROOT / "docs" / f"{page}.md", "rust")) == sorted(sections)
@@ -140,11 +141,9 @@ def test_the_c_of_the_embedding_page_is_that_of_the_programs_that_are_tested() -
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not here: this test runs the Rust example")
 @pytest.mark.parametrize("path", EXAMPLES)
 def test_the_embedding_examples_print_what_their_page_shows(path: str) -> None:
-    package, page = EXAMPLES[path]
-    command = ["cargo", "run", "--quiet", "--locked", "-p", package, "--example", Path(path).stem]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run([rust_example(Path(path).stem)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout in blocks(ROOT / "docs" / f"{page}.md", "text")
+    assert done.stdout in blocks(ROOT / "docs" / f"{EXAMPLES[path]}.md", "text")
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not here: this test asks it for dependencies")

@@ -19,10 +19,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from processes import ROOT, rust_example
+
 TSHARK = os.environ.get("TSHARK") or shutil.which("tshark")
 REPORTS = 400
-EXAMPLE = ["cargo", "run", "--quiet", "--locked", "-p", "paceline-wire", "--example", "reports"]
 
 pytestmark = [
     pytest.mark.peer,
@@ -34,7 +34,7 @@ pytestmark = [
 def translated(lines: list[str]) -> list[str]:
     """Words of reports as bytes in hexadecimal, and bytes as words, by the crate's own reader and writer."""
     text = "\n".join(lines) + "\n"
-    done = subprocess.run(EXAMPLE, cwd=ROOT, input=text, capture_output=True, text=True, check=False)
+    done = subprocess.run([rust_example("reports")], input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

@@ -188,17 +188,26 @@ controllers! {
     Ledbat("ledbat", ledbat::Ledbat, Steers::ByteStream),
 }
 
-/// The parameter that says the first target bitrate.
+/// The parameters that say the least, the first and the highest target bitrate.
+const LIMITS: [&str; 3] = ["target_bitrate_min", START, "target_bitrate_max"];
 const START: &str = "target_bitrate_start";
 
 impl ControllerParams {
+    /// Its parameters that are the least, the first and the highest bitrate of the media. Where it has none for the least or the
+    /// highest, the sender alone holds that limit.
+    pub fn bitrate_names(&self) -> [Option<&'static str>; 3] {
+        let known = |names: &[&'static str]| names.iter().copied().find(|name| self.value(name).is_some());
+        let [min, start, max] = LIMITS;
+        [known(&[min]), known(&[start, "first_rate"]), known(&[max])]
+    }
+
     /// Moves the first target bitrate within its limits, where the controller has such parameters.
     pub fn start_within_limits(&mut self) {
         let rate = |name: &str| match self.value(name) {
             Some(Value::Rate(rate)) => Some(rate),
             _ => None,
         };
-        let [min, start, max] = ["target_bitrate_min", START, "target_bitrate_max"].map(rate);
+        let [min, start, max] = LIMITS.map(rate);
         if let (Some(min), Some(start), Some(max)) = (min, start, max) {
             // Within two values that were accepted, so it is accepted.
             let _ = self.set(START, Value::Rate(start.max(min).min(max)));

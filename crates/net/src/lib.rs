@@ -46,7 +46,6 @@ pub mod receiver;
 mod record;
 pub mod relay;
 mod remote;
-#[cfg(any(test, feature = "script"))]
 #[doc(hidden)]
 pub mod script;
 mod secret;

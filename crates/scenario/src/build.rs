@@ -306,7 +306,7 @@ impl Builder<'_> {
                 stream.limits.map(|limits| limits.start).or(controller.target_bitrate(StreamId(id as u8)));
             let target_start = target.unwrap_or(StreamLimits::NONE.start);
             let source = self.source(flow, stream, max_payload, target_start)?;
-            let limits = limits(StreamId(id as u8), stream);
+            let limits = limits(StreamId(id as u8), stream, &flow.controller);
             Ok(StreamConfig { source, priority: stream.priority, target_start, limits })
         });
         let mut streams: Vec<_> = streams.collect::<Result<_, _>>()?;
@@ -498,9 +498,9 @@ fn spans(flow: &FlowSpec, end: TimeDelta) -> Vec<StreamSpan> {
     comes_or_goes.map(span).collect()
 }
 
-/// The limits of one of several streams; the only one of a flow has those of its controller.
-fn limits(id: StreamId, stream: &StreamSpec) -> Limits {
-    match stream.limits.filter(|_| stream.name.is_some()) {
+/// The limits that the sender holds: of one of several streams, and of a flow's only one under a controller that has none.
+fn limits(id: StreamId, stream: &StreamSpec, controller: &ControllerSpec) -> Limits {
+    match stream.limits.filter(|_| stream.name.is_some() || !controller.has_limits()) {
         Some(StreamLimits { min, max, .. }) => Limits { stream: id, min, max },
         None => Limits::none(id),
     }

@@ -2,7 +2,7 @@
 
 use crate::networks::{Given, NETWORKS, Network};
 use crate::rate::{MmwaveSpec, TraceSpec};
-use crate::schema::{LimitKeys, keys};
+use crate::schema::{BitrateKeys, LimitKeys, keys};
 use crate::source::{FrameGenerator, SourceSpec, VectorGenerator};
 use crate::spec::DccpSpec;
 use paceline_cc::shared_bottleneck;
@@ -283,7 +283,7 @@ pub fn playouts() -> Listing {
     family::<PlayoutConfig>()
 }
 
-/// What sessions, connections and reports do: the tables `rtp`, `tcp`, `dccp` and `feedback` of a flow.
+/// What sessions, connections and reports do: the tables `bitrate`, `rtp`, `tcp`, `dccp` and `feedback` of a flow.
 pub fn transports() -> Listing {
     let window = Spec::by_hand(
         "max_window",
@@ -294,6 +294,7 @@ pub fn transports() -> Listing {
     let mut tcp = listed("tcp", "A TCP connection", &TcpConfig::default());
     tcp.parameters.push(shown(&window, None));
     vec![
+        listed("bitrate", "What the target of media may be", &BitrateKeys::default()),
         listed("rtp", "An RTP session", &RtpIdentity::default()),
         tcp,
         listed("dccp", "A DCCP connection", &DccpSpec::default()),

@@ -10,6 +10,7 @@ use paceline_transport::Exchange;
 use paceline_transport::dccp::{SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN};
 use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER, RtpIdentity};
 use paceline_transport::tcp::{EcnEcho, RecoveryKind, TCP_HEADER, TcpConfig};
+use paceline_units::param::{ParamSet, Value};
 use paceline_units::{Bitrate, Bytes, EcnMode, Time, TimeDelta, names, params};
 use paceline_wire::dccp::ServiceCode;
 
@@ -323,6 +324,11 @@ impl ControllerSpec {
         TcpConfig { recovery, ecn_echo, timestamps, ..usual }
     }
 
+    /// Whether parameters of the controller limit the media of its flow.
+    pub(crate) fn has_limits(&self) -> bool {
+        self.params.bitrate_names()[2].is_some()
+    }
+
     /// What packets under the controller say of ECN unless the flow is told otherwise.
     pub fn usual_ecn(&self) -> EcnMode {
         if matches!(self.params, ControllerParams::Prague(_)) { EcnMode::L4s } else { EcnMode::Off }
@@ -338,7 +344,7 @@ pub struct StreamSpec {
     pub source: SourceSpec,
     /// Its share beside other streams; default 1.
     pub priority: f64,
-    /// Its limits: its own, or those of the controller's parameters; absent where there are neither.
+    /// Its limits: its own, those of its flow, or those of the controller's parameters; absent where there are none.
     pub limits: Option<StreamLimits>,
     /// When it joins the flow, if that is not with its start.
     pub start: Option<TimeDelta>,
@@ -368,4 +374,15 @@ impl StreamLimits {
     /// Those of a stream under a controller whose parameters have none.
     pub(crate) const NONE: StreamLimits =
         StreamLimits { min: Bitrate::ZERO, start: Bitrate::from_mbps(1), max: Bitrate::MAX };
+
+    /// As the controller's parameters say them, those that it has.
+    pub(crate) fn of(params: &ControllerParams) -> StreamLimits {
+        let rates = params.bitrate_names().map(|name| match params.value(name?) {
+            Some(Value::Rate(rate)) => Some(rate),
+            _ => None,
+        });
+        let [min, start, max] = rates;
+        let (min, max) = (min.unwrap_or(Self::NONE.min), max.unwrap_or(Self::NONE.max));
+        StreamLimits { min, start: start.unwrap_or(Self::NONE.start), max }
+    }
 }

@@ -155,6 +155,11 @@ fn flow_table(flow: &FlowSpec) -> Table {
     if let [StreamSpec { name: None, source, .. }] = flow.streams.as_slice() {
         put(&mut table, "source", Inline::kind(source));
     }
+    if let [stream @ StreamSpec { name: None, .. }] = flow.streams.as_slice()
+        && !flow.controller.has_limits()
+    {
+        put_bitrate(&mut table, stream, flow.controller.params.bitrate_names()[1].is_none());
+    }
     match flow.priority.as_slice() {
         // Several streams have priorities of their own; the flow's is said only where it shares with others.
         [only]
@@ -232,19 +237,21 @@ fn controller_table(controller: &ControllerSpec) -> Table {
     table
 }
 
+/// The limits of a stream; `start` where the controller does not say it.
+fn put_bitrate(table: &mut Table, stream: &StreamSpec, start: bool) {
+    let Some(limits) = stream.limits else { return };
+    let min = (limits.min > Bitrate::ZERO).then(|| rate(limits.min));
+    let max = (limits.max < Bitrate::MAX).then(|| rate(limits.max));
+    let start = start.then(|| rate(limits.start));
+    let bitrate = Inline::default().perhaps("min", min).perhaps("start", start);
+    put(table, "bitrate", bitrate.perhaps("max", max));
+}
+
 fn stream_table(stream: &StreamSpec) -> Table {
     let mut table = Table::new();
     put(&mut table, "source", Inline::kind(&stream.source));
     put(&mut table, "priority", stream.priority);
-    if let Some(limits) = stream.limits {
-        if limits.min > Bitrate::ZERO {
-            put(&mut table, "target_bitrate_min", rate(limits.min));
-        }
-        put(&mut table, "target_bitrate_start", rate(limits.start));
-        if limits.max < Bitrate::MAX {
-            put(&mut table, "target_bitrate_max", rate(limits.max));
-        }
-    }
+    put_bitrate(&mut table, stream, true);
     for (key, at) in [("start", stream.start), ("stop", stream.stop)] {
         if let Some(at) = at {
             put(&mut table, key, time(at));

@@ -143,7 +143,7 @@ impl LossV2 {
             self.partial.bytes += outcome.size;
             if !outcome.received {
                 self.partial.lost += 1;
-            } else if outcome.missed == Some(number) {
+            } else if self.params.v2_late_packets && outcome.missed == Some(number) {
                 self.partial.lost = self.partial.lost.saturating_sub(1);
             }
             (first, last) = (first.min(outcome.sent), last.max(outcome.sent));
@@ -273,6 +273,7 @@ impl LossV2 {
     /// The weighted log-likelihood of the observations, and a preference for high bandwidths.
     fn objective(&self, channel: &Channel) -> f64 {
         let kbps = channel.bandwidth.as_bps_f64() / 1e3;
+        let kbps = if self.params.v2_whole_kbps { libm::round(kbps) } else { kbps };
         let preference = self.bias(self.params.v2_higher_bias) * kbps
             + self.bias(self.params.v2_higher_log_bias) * libm::log(1.0 + kbps);
         let terms = self.weighted().map(|(weight, seen)| {

@@ -3,8 +3,15 @@ use alloc::vec::Vec;
 use paceline_units::param::Profiles;
 
 fn estimator() -> LossV2 {
-    let params = Params::profile("libwebrtc").expect("a profile");
-    LossV2::new(&params, Bitrate::from_kbps(5), Bitrate::from_mbps(1000))
+    estimator_of(&params())
+}
+
+fn estimator_of(params: &Params) -> LossV2 {
+    LossV2::new(params, Bitrate::from_kbps(5), Bitrate::from_mbps(1000))
+}
+
+fn params() -> Params {
+    Params::profile("libwebrtc").expect("a profile")
 }
 
 /// Observations of 100 packets of 1250 B each 250 ms, which are 4 Mbit/s; of each 100 packets so many are lost.
@@ -58,16 +65,35 @@ fn after_losses_the_rate_comes_back() {
     assert_eq!(estimator.result(), Some((Bitrate::from_kbps(3000), LossState::DelayBased)));
 }
 
+/// libwebrtc of 2025 and of October 2024.
 #[test]
-fn a_packet_that_was_only_late_is_not_lost() {
-    let mut estimator = estimator();
-    let number = estimator.observation();
-    let missing = Outcome::sent_at(Time::ZERO, false, Bytes::new(1000));
-    estimator.on_report(&[missing], None, false);
-    let mut late = Outcome::sent_at(Time::ZERO, true, Bytes::new(1000));
-    late.missed = Some(number);
-    estimator.on_report(&[late], None, false);
-    let last = Outcome::sent_at(Time::from_nanos(300_000_000), true, Bytes::new(1000));
-    estimator.on_report(&[last], None, false);
-    assert_eq!((estimator.complete, estimator.observations[0].lost), (1, 0.0));
+fn a_packet_that_was_only_late_is_not_lost_unless_asked() {
+    for (v2_late_packets, lost) in [(true, 0.0), (false, 1.0)] {
+        let mut estimator = estimator_of(&Params { v2_late_packets, ..params() });
+        let missing = Outcome::sent_at(Time::ZERO, false, Bytes::new(1000));
+        let mut late = Outcome::sent_at(Time::ZERO, true, Bytes::new(1000));
+        late.missed = Some(estimator.observation());
+        let last = Outcome::sent_at(Time::from_nanos(300_000_000), true, Bytes::new(1000));
+        for outcome in [missing, late, last] {
+            estimator.on_report(&[outcome], None, false);
+        }
+        assert_eq!((estimator.complete, estimator.observations[0].lost), (1, lost));
+    }
+}
+
+#[test]
+fn the_preference_is_of_whole_kilobits_unless_asked() {
+    for (v2_whole_kbps, alike) in [(true, true), (false, false)] {
+        let mut estimator = estimator_of(&Params { v2_whole_kbps, ..params() });
+        estimator.on_report(&[Outcome::sent_at(Time::ZERO, true, Bytes::new(1000))], None, false);
+        estimator.on_report(
+            &[Outcome::sent_at(Time::from_nanos(300_000_000), true, Bytes::new(1000))],
+            None,
+            false,
+        );
+        let [low, high] = [29_600, 30_400].map(|bps| {
+            estimator.objective(&Channel { inherent_loss: 0.01, bandwidth: Bitrate::from_bps(bps) })
+        });
+        assert_eq!(low == high, alike, "{low} {high}");
+    }
 }

@@ -55,7 +55,7 @@ const fn kbps(kbps: u64) -> Bitrate {
 const INF: f64 = f64::INFINITY;
 const DRAFT: &str = "draft-ietf-rmcat-gcc-02 5.6";
 const LIBWEBRTC_PACER: &str = "libwebrtc pacing_controller 2024";
-const LIBWEBRTC: &str = "libwebrtc goog_cc 2024-10";
+const LIBWEBRTC: &str = "libwebrtc goog_cc 2025";
 const LIBWEBRTC_2012: &str = "libwebrtc 2012-10";
 
 params! {
@@ -136,6 +136,8 @@ params! {
         v2_instant_balance: Bitrate = kbps(75), in 1e3, 1e9, LIBWEBRTC, "Loss model: that limit is this over the excess";
         v2_increase_most: f64 = 1.3, in 1.0, 100.0, LIBWEBRTC, "Loss model: largest growth in a window while losses limit the rate";
         v2_delayed_increase: TimeDelta = ms(300), in 0.0, 60.0, LIBWEBRTC, "Loss model: length of that window";
+        v2_late_packets: bool = true, LIBWEBRTC, "Loss model: what was reported missing and turns up before the observation is complete was not lost; off: it was, as in 2024-10";
+        v2_whole_kbps: bool = true, LIBWEBRTC, "Loss model: the preference is of whole kbit/s; off: of fractions too, as in the Rust port goog_cc 0.1.4";
         rtt_limit: TimeDelta = TimeDelta::MAX, in 0.0, INF, LIBWEBRTC, "Round-trip time above which the rate backs off; with loss_control libwebrtc";
         rtt_drop_factor: f64 = 0.8, in 0.01, 1.0, LIBWEBRTC, "Factor of the back-off";
         rtt_drop_interval: TimeDelta = ms(1000), in 1e-3, 60.0, LIBWEBRTC, "Time between two steps of it";
@@ -169,7 +171,7 @@ params! {
         target_bitrate_min <= target_bitrate_start, target_bitrate_start <= target_bitrate_max;
     profiles {
         "draft": "draft-ietf-rmcat-gcc-02: Kalman filter, adaptive threshold, AIMD, loss controller" => Params::default,
-        "libwebrtc": "libwebrtc's goog_cc of 2024-10: trendline, loss model, probing" => Params::libwebrtc,
+        "libwebrtc": "libwebrtc's goog_cc of 2025: trendline, loss model, probing" => Params::libwebrtc,
         "libwebrtc-2012": "libwebrtc of 2012-10, which draft-alvestrand-rtcweb-congestion-02 describes: Kalman filter with sizes, fixed threshold, multiplicative increase" => Params::libwebrtc_2012,
     }
 }

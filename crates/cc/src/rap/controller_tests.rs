@@ -55,6 +55,16 @@ fn a_gap_is_given_to_packets_once_the_round_trip_is_known() {
     assert_eq!(update.pacing, Some(Pacing::Gap(TimeDelta::from_millis(100))));
 }
 
+/// As long as the rate is of the packet that left last.
+#[test]
+fn a_packet_without_size_ends_no_pace() {
+    let mut rap = rap("rap1999");
+    let packet =
+        SentPacket { stream: StreamId(0), sequence: 0, size: Bytes::ZERO, probe: None, app_limited: false };
+    let update = rap.on_sent(ms(0), &packet);
+    assert_eq!(update.pacing, Some(Pacing::Rate(Bitrate::from_bps(1))));
+}
+
 fn step(rap: &mut Rap) -> f64 {
     let (due, _) = rap.next_timeout().expect("a step");
     let _ = rap.on_timeout(due);

@@ -127,7 +127,7 @@ impl Rap {
     /// The gap is given to each packet as it leaves. As a rate it holds for the packet that left last, too.
     fn pacing(&self) -> Pacing {
         let gap = self.gap();
-        let rate = |bits: f64| Pacing::Rate(Bitrate::from_bps_f64(bits / gap.as_secs_f64()));
+        let rate = |bits: f64| Pacing::Rate(Bitrate::from_bps_f64((bits / gap.as_secs_f64()).max(1.0)));
         let comes_back = self.in_slow_start && self.slow_start_end.is_some();
         if self.before_silence.is_some() || comes_back {
             // Frames are small then, and would fill the send queue with packets that wait a gap each.

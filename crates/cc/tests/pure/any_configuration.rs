@@ -8,7 +8,7 @@ use paceline_units::{Bitrate, Bytes, RandomStream, TimeDelta};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Operations that each accepted configuration survives.
-const OPERATIONS: usize = 10_000;
+const OPERATIONS: usize = 3000;
 
 /// What nobody would write for a parameter of this kind, and the ends of its range.
 fn absurd(spec: &Spec) -> Vec<Value> {

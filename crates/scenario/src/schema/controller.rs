@@ -7,12 +7,12 @@ use crate::spec::{ControllerSpec, StreamLimits, Transport};
 use paceline_cc::ControllerParams;
 use paceline_units::param::{ParamSet, Spec, Value};
 use paceline_units::text::one_of;
-use paceline_units::{Bitrate, Bytes};
+use paceline_units::{Bitrate, Bytes, params};
 
 const CONTROLLER: &str = "a controller such as { kind = \"scream\", profile = \"rfc8298\" }";
 /// Controllers of later versions.
 const NOT_YET: [&str; 3] = ["scream2", "nada", "learned"];
-/// The three parameters that limit a stream.
+/// What a stream's limits were called before `bitrate`.
 const LIMITS: [&str; 3] = ["target_bitrate_min", "target_bitrate_start", "target_bitrate_max"];
 
 /// RTP's header, which `packet_size` counts and `mss` does not.
@@ -57,7 +57,7 @@ pub(super) fn parse(flow: &Table<'_>) -> Result<Choice, ScenarioError> {
     let (mut params, profile) = params::profiled(&table, &NOT_YET)?;
     let transport = transport(&params)?;
     params::set(&table, &mut params, &["kind", "profile"])?;
-    finish(flow, &table, transport, ControllerSpec { profile: profile.into(), params })
+    finish(flow, Some(&table), transport, ControllerSpec { profile: profile.into(), params })
 }
 
 /// The controller of a kind that there is, as it comes.
@@ -70,19 +70,20 @@ fn named(
         return Err(flow.fail(kind, &one_of(ControllerParams::KINDS)));
     };
     let transport = transport(&params)?;
-    let (params, packet_size) = packet_size(flow, None, transport, params)?;
-    Ok(Choice { transport, controller: ControllerSpec { profile: profile.into(), params }, packet_size })
+    finish(flow, None, transport, ControllerSpec { profile: profile.into(), params })
 }
 
 fn finish(
     flow: &Table<'_>,
-    table: &Table<'_>,
+    table: Option<&Table<'_>>,
     transport: Transport,
     spec: ControllerSpec,
 ) -> Result<Choice, ScenarioError> {
-    let (mut params, packet_size) = packet_size(flow, table.find("mss"), transport, spec.params)?;
-    fit_start(table, &mut params);
-    params::check(table, &params)?;
+    let mss = table.and_then(|table| table.find("mss"));
+    let (mut params, packet_size) = packet_size(flow, mss, transport, spec.params)?;
+    set_bitrate(flow, table, &mut params)?;
+    fit_start(flow, table, &mut params)?;
+    params::check(table.unwrap_or(flow), &params)?;
     Ok(Choice { transport, controller: ControllerSpec { profile: spec.profile, params }, packet_size })
 }
 
@@ -121,41 +122,108 @@ fn packet_size(
 }
 
 /// A first target that nobody gave follows the limits that somebody did.
-fn fit_start(table: &Table<'_>, params: &mut ControllerParams) {
-    if table.find("target_bitrate_start").is_none() {
+fn fit_start(
+    flow: &Table<'_>,
+    table: Option<&Table<'_>>,
+    params: &mut ControllerParams,
+) -> Result<(), ScenarioError> {
+    let said = BitrateKeys::parse(flow)?.is_some_and(|keys| keys.start.is_some());
+    if !said && table.is_none_or(|table| table.find(LIMITS[1]).is_none()) {
         params.start_within_limits();
+    }
+    Ok(())
+}
+
+params! {
+    /// What the bitrate of media may be, headers in: `bitrate` of a flow or a stream.
+    pub(crate) struct BitrateKeys {
+        min: Option<Bitrate> = None, else "the controller's, or none", in 1e3, 1e12, "", "Lowest target bitrate";
+        start: Option<Bitrate> = None, else "the controller's, within the limits", in 1e3, 1e12, "", "First target bitrate";
+        max: Option<Bitrate> = None, else "the controller's, or none", in 1e3, 1e12, "", "Highest target bitrate";
     }
 }
 
-/// The limits of a stream as the controller's parameters say them, if it has such parameters.
-pub(super) fn limits(params: &ControllerParams) -> Option<StreamLimits> {
-    let rate = |name: &str| match params.value(name) {
-        Some(Value::Rate(rate)) => Some(rate),
-        _ => None,
-    };
-    let [min, start, max] = LIMITS.map(rate);
-    Some(StreamLimits { min: min?, start: start?, max: max? })
+const BITRATE: &str = "limits such as { min = \"50kbps\", start = \"300kbps\", max = \"5Mbps\" }";
+
+impl BitrateKeys {
+    /// Those of a flow or a stream: absent where it says none.
+    fn parse(table: &Table<'_>) -> Result<Option<BitrateKeys>, ScenarioError> {
+        let Some(node) = table.find("bitrate") else { return Ok(None) };
+        let mut keys = BitrateKeys::default();
+        params::set(&node.table(BITRATE)?, &mut keys, &[])?;
+        Ok(Some(keys))
+    }
+
+    fn values(&self) -> [Option<Bitrate>; 3] {
+        [self.min, self.start, self.max]
+    }
+
+    /// The limits that these values make of others.
+    fn over(&self, default: StreamLimits, table: &Table<'_>) -> Result<StreamLimits, ScenarioError> {
+        let (min, max) = (self.min.unwrap_or(default.min), self.max.unwrap_or(default.max));
+        let start = self.start.unwrap_or(default.start.max(min).min(max));
+        if min <= start && start <= max {
+            return Ok(StreamLimits { min, start, max });
+        }
+        let rate = paceline_units::text::format_rate;
+        let found = format!("a bitrate of min {}, start {} and max {}", rate(min), rate(start), rate(max));
+        Err(table.fail(&found, "min <= start <= max"))
+    }
 }
 
-/// The limits of one of several streams: its own, and for the rest those of the controller, if it has such parameters.
+/// `bitrate` of a flow sets the parameters that say the same, under the names that they have there.
+fn set_bitrate(
+    flow: &Table<'_>,
+    table: Option<&Table<'_>>,
+    params: &mut ControllerParams,
+) -> Result<(), ScenarioError> {
+    let Some(keys) = BitrateKeys::parse(flow)? else { return Ok(()) };
+    keys.over(StreamLimits::of(params), flow)?;
+    let names = params.bitrate_names();
+    for ((key, value), name) in ["min", "start", "max"].into_iter().zip(keys.values()).zip(names) {
+        let (Some(value), Some(name)) = (value, name) else { continue };
+        let node = flow.require("bitrate", BITRATE)?.table(BITRATE)?.require(key, BITRATE)?;
+        if table.is_some_and(|table| table.find(name).is_some()) {
+            return Err(node.fail(&format!("nothing: the controller's {name} says it")));
+        }
+        params.set(name, Value::Rate(value)).map_err(|error| node.fail(&error.expected))?;
+    }
+    Ok(())
+}
+
+/// The limits of the streams of a flow that say none: the flow's, and for the rest those of the controller, if it has such
+/// parameters.
+pub(super) fn limits(
+    flow: &Table<'_>,
+    params: &ControllerParams,
+) -> Result<Option<StreamLimits>, ScenarioError> {
+    let default = StreamLimits::of(params);
+    match BitrateKeys::parse(flow)? {
+        Some(keys) => keys.over(default, flow).map(Some),
+        None => Ok(params.bitrate_names()[2].map(|_| default)),
+    }
+}
+
+/// The limits of one of several streams: its own, and for the rest those of its flow.
 pub(super) fn stream_limits(
     stream: &Table<'_>,
     params: &ControllerParams,
+    of_flow: Option<StreamLimits>,
 ) -> Result<Option<StreamLimits>, ScenarioError> {
-    let given = LIMITS.map(|name| stream.find(name));
-    let default = match limits(params) {
-        Some(default) => default,
-        None if given.iter().all(Option::is_none) => return Ok(None),
-        None => StreamLimits::NONE,
-    };
-    let rate = |node: &Option<Node<'_>>, default: Bitrate| {
-        node.as_ref().map_or(Ok(default), |node| node.rate_above_zero())
-    };
-    let (min, max) = (rate(&given[0], default.min)?, rate(&given[2], default.max)?);
-    let start = rate(&given[1], default.start.max(min).min(max))?;
-    if min <= start && start <= max {
-        return Ok(Some(StreamLimits { min, start, max }));
+    let mut keys = BitrateKeys::parse(stream)?;
+    // Their names before there was `bitrate`.
+    for (place, name) in LIMITS.into_iter().enumerate() {
+        let Some(node) = stream.find(name) else { continue };
+        let keys = keys.get_or_insert_default();
+        let value = [&mut keys.min, &mut keys.start, &mut keys.max].into_iter().nth(place);
+        if let Some(value) = value
+            && value.replace(node.rate_above_zero()?).is_some()
+        {
+            return Err(node.fail("nothing: bitrate says it"));
+        }
     }
-    Err(stream
-        .fail("limits out of order", "target_bitrate_min <= target_bitrate_start <= target_bitrate_max"))
+    match keys {
+        Some(keys) => keys.over(of_flow.unwrap_or(StreamLimits::of(params)), stream).map(Some),
+        None => Ok(of_flow),
+    }
 }

@@ -6,7 +6,7 @@ use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
 use crate::source::SourceSpec;
-use crate::spec::{FlowSpec, LinkSpec, PriorityStep, StreamSpec, Transport};
+use crate::spec::{FlowSpec, LinkSpec, PriorityStep, StreamLimits, StreamSpec, Transport};
 use paceline_cc::{AnyController, ControllerParams, FlowSetup, ReceiverRequest};
 use paceline_media::{CbrParams, PlayoutConfig};
 use paceline_transport::rtp::{ClockStep, ClockSteps, FeedbackConfig, ReceiverClock, RtpIdentity};
@@ -171,6 +171,9 @@ fn only_its_own(
     if let Some(node) = table.find("rtp").filter(|_| transport != Transport::Rtp) {
         return Err(node.fail("nothing: rtp goes with transport rtp"));
     }
+    if let Some(node) = table.find("bitrate").filter(|_| !transport.reports(params)) {
+        return Err(node.fail("nothing: bitrate goes with transport rtp"));
+    }
     match table.find("dccp") {
         Some(node) if transport != Transport::Dccp => {
             Err(node.fail("nothing: dccp goes with transport dccp"))
@@ -191,7 +194,7 @@ fn streams(
             name: None,
             source: only_source(&node, transport, params)?,
             priority: first_weight(priority),
-            limits: controller::limits(params),
+            limits: controller::limits(flow, params)?,
             start: None,
             stop: None,
         }]),
@@ -199,7 +202,7 @@ fn streams(
             if transport != Transport::Rtp {
                 return Err(node.fail("source = { ... }: only transport rtp carries several streams"));
             }
-            several(&node, params, there)
+            several(&node, params, controller::limits(flow, params)?, there)
         }
         (Some(_), Some(streams)) => Err(streams.fail(EITHER)),
         (None, None) => Err(flow.missing("source", source::SOURCE)),
@@ -237,6 +240,7 @@ fn only_source(
 fn several(
     node: &Node<'_>,
     params: &ControllerParams,
+    limits: Option<StreamLimits>,
     there: (TimeDelta, TimeDelta),
 ) -> Result<Vec<StreamSpec>, ScenarioError> {
     const STREAMS: &str = "from 1 to 64 tables [flows.NAME.streams.STREAM]";
@@ -250,7 +254,7 @@ fn several(
             name: Some(name.into()),
             source: source::parse_without_connections(&stream.require("source", source::SOURCE)?)?,
             priority: stream.find("priority").map_or(Ok(1.0), |node| node.number(FlowSetup::PRIORITIES))?,
-            limits: controller::stream_limits(&stream, params)?,
+            limits: controller::stream_limits(&stream, params, limits)?,
             start,
             stop,
         });

@@ -123,6 +123,13 @@ pub(crate) const FLOW: &[Spec] = &[
     ),
     one_of("streams", "tables", &["source"], "Several streams by name: see below"),
     key(
+        "bitrate",
+        "table",
+        "the controller's",
+        "What the target of the media may be, headers in, whatever the controller calls it: `{ min = \"50kbps\", start = \"300kbps\", \
+         max = \"5Mbps\" }`, each or some; for each stream that says nothing else. Over `rtp` and controlled `udp`",
+    ),
+    key(
         "priority",
         "ratio or list of [time, ratio]",
         "1",
@@ -197,9 +204,10 @@ pub(crate) const FLOW: &[Spec] = &[
 pub(crate) const STREAM: &[Spec] = &[
     required("source", "table with kind", "Where the media comes from"),
     key("priority", "ratio", "1", "Share beside other streams, 0.001 to 1000"),
-    key("target_bitrate_min", "rate", "the controller's", "Lowest target bitrate"),
-    key("target_bitrate_start", "rate", "the controller's, within the limits", "First target bitrate"),
-    key("target_bitrate_max", "rate", "the controller's", "Highest target bitrate"),
+    key("bitrate", "table", "the flow's", "What its target may be, as `bitrate` of the flow"),
+    key("target_bitrate_min", "rate", "the flow's", "Older name of `bitrate.min`"),
+    key("target_bitrate_start", "rate", "the flow's", "Older name of `bitrate.start`"),
+    key("target_bitrate_max", "rate", "the flow's", "Older name of `bitrate.max`"),
     key(
         "start",
         "time",

@@ -15,6 +15,7 @@ mod queue;
 mod source;
 mod tcp;
 
+pub(crate) use controller::BitrateKeys;
 pub(crate) use queue::LimitKeys;
 
 use crate::error::{Place, ScenarioError};

@@ -1,7 +1,7 @@
 //! A resolved scenario reads back as itself, and no text makes the reader panic.
 
 use super::bad_input::GOOD;
-use crate::{FrameGenerator, RateSpec, Scenario, SourceSpec, apply, parse, parse_with};
+use crate::{FrameGenerator, RateSpec, Scenario, SourceSpec, StreamLimits, apply, parse, parse_with};
 use paceline_cc::ControllerParams;
 use paceline_link::{QueueConfig, QueueLimit};
 use paceline_units::param::{Kind, ParamSet as _, Value};
@@ -369,4 +369,39 @@ fn a_first_target_follows_the_limits_unless_given() {
         (limits.min, limits.start, limits.max),
         (Bitrate::from_mbps(5), Bitrate::from_mbps(5), Bitrate::from_mbps(100))
     );
+}
+
+/// Whatever the controller calls them, and though it has no such parameters: the sender holds them then.
+#[test]
+fn bitrate_of_a_flow_is_what_its_controller_calls_so() {
+    const GIVEN: &str = "{ min = \"100kbps\", start = \"400kbps\", max = \"2Mbps\" }";
+    let kbps = |value: u64| Bitrate::from_kbps(value);
+    let given = StreamLimits { min: kbps(100), start: kbps(400), max: kbps(2000) };
+    for controller in ["scream", "gcc", "urcp", "um", "tfrc", "rap"] {
+        let scenario = with(&[("flows.video.controller", controller), ("flows.video.bitrate", GIVEN)]);
+        let flow = &scenario.flows[0];
+        assert_eq!(flow.streams[0].limits, Some(given), "{controller}");
+        let own = flow.controller.params.bitrate_names().map(|name| flow.controller.params.value(name?));
+        let rates = [given.min, given.start, given.max].map(|rate| Some(Value::Rate(rate)));
+        assert!(
+            own.iter().zip(rates).all(|(own, rate)| own.is_none() || *own == rate),
+            "{controller}: {own:?}"
+        );
+        assert_eq!(own[2].is_some(), ["scream", "gcc"].contains(&controller));
+        assert_eq!(parse(&scenario.to_toml(), "calls.toml").as_ref(), Ok(&scenario), "{controller}");
+    }
+}
+
+#[test]
+fn bitrate_of_a_flow_is_the_default_of_its_streams() {
+    let flow = "[flows.f]\ncontroller = \"tfrc\"\npath = [\"l\"]\nbitrate = { max = \"2Mbps\" }\n\
+                [flows.f.streams.a]\nsource = \"frames\"\n[flows.f.streams.b]\nsource = \"frames\"\nbitrate = { start = \"300kbps\" }\n";
+    let flow = flow.replace("\"frames\"", "{ kind = \"trace-encoder\", generator = \"frames\", fps = 30 }");
+    let text =
+        format!("duration = \"1s\"\n[links.l]\nrate = \"9Mbps\"\nqueue = {{ limit = \"300ms\" }}\n{flow}");
+    let scenario = parse(&text, "calls.toml").expect("right");
+    let limits = |place: usize| scenario.flows[0].streams[place].limits.expect("given");
+    assert_eq!((limits(0).start, limits(0).max), (Bitrate::from_mbps(1), Bitrate::from_mbps(2)));
+    assert_eq!((limits(1).start, limits(1).max), (Bitrate::from_kbps(300), Bitrate::from_mbps(2)));
+    assert_eq!(parse(&scenario.to_toml(), "calls.toml"), Ok(scenario));
 }

@@ -23,11 +23,15 @@ const CAMERA: &str = "{ kind = \"trace-encoder\", generator = \"frames\", fps = 
 
 /// A call over 10 Mbit/s with 300 ms of queue: `flow` has its source or its streams.
 fn call(controller: &str, flow: &str) -> Outcome {
-    run(&format!(
+    run(&scenario(controller, flow))
+}
+
+fn scenario(controller: &str, flow: &str) -> String {
+    format!(
         "duration = \"{SECONDS}s\"\nsample = \"100ms\"\n[links.l]\nrate = \"10Mbps\"\ndelay = \"25ms\"\n\
          queue = {{ kind = \"droptail\", limit = \"300ms\" }}\n\
          [flows.f]\ntransport = \"rtp\"\npath = [\"l\"]\ncontroller = {controller}\n{flow}\n"
-    ))
+    )
 }
 
 /// A stream's table.
@@ -122,6 +126,24 @@ fn limits_of_a_stream_hold() {
         vec![
             ((0.055..0.07).contains(&speech), format!("speech has {speech:.4} Mbit/s of 0.064")),
             (camera >= least, format!("camera {camera:.3}, expected {least:.3} at least")),
+        ]
+    });
+}
+
+/// One name for what the bitrate of a flow may be, whatever its controller calls it.
+#[test]
+fn bitrate_of_a_flow_holds() {
+    judge("bitrate", |controller| {
+        let of = |bitrate: &str, link: &str| {
+            let flow = format!("source = {CAMERA}\nbitrate = {bitrate}");
+            rate(&run(&scenario(controller, &flow).replace("10Mbps", link)), "0", LATE)
+        };
+        let most = of("{ min = \"100kbps\", start = \"300kbps\", max = \"2Mbps\" }", "10Mbps");
+        let least = of("{ min = \"600kbps\", max = \"9Mbps\" }", "800kbps");
+        println!("{controller:50} at most {most:.3}, at least {least:.3}");
+        vec![
+            ((1.7..2.1).contains(&most), format!("{most:.3} of 2 Mbit/s")),
+            (least >= 0.55, format!("{least:.3} of 0.6 Mbit/s")),
         ]
     });
 }

@@ -41,6 +41,7 @@ fn assert_cost_follows_events(text: &str) -> Cost {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn visits_follow_events(text in prop_oneof![a_world(), a_quiet_world()]) {
         assert_cost_follows_events(&text);

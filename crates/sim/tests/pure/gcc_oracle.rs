@@ -139,9 +139,13 @@ struct Apart {
     range: (f64, f64),
 }
 
-/// What the crate has: between reports libwebrtc's rules alone.
+/// What the crate has: between reports libwebrtc's rules alone, and fractions of kbit/s in the loss model.
 fn libwebrtc() -> Params {
-    Params { feedback_patience: 0.0, ..Params::profile("libwebrtc").expect("a profile") }
+    Params {
+        feedback_patience: 0.0,
+        v2_whole_kbps: false,
+        ..Params::profile("libwebrtc").expect("a profile")
+    }
 }
 
 /// Ours with `params` beside the oracle, whose own constants are in it.
