@@ -60,13 +60,14 @@ def test_all_run_on_the_same_seeds_with_the_same_draws(compared: paceline.Compar
 
 
 def test_medians_and_differences_are_of_the_runs(compared: paceline.ComparisonResult) -> None:
-    own = compared.runs[compared.runs["controller"] == "slow"].set_index("seed")["one_way_delay_p50_ms"]
-    base = compared.runs[compared.runs["controller"] == compared.baseline].set_index("seed")["one_way_delay_p50_ms"]
-    found = compared.differences.set_index(["controller", "figure"]).loc["slow", "one_way_delay_p50_ms"]
+    own = compared.runs[compared.runs["controller"] == "slow"].set_index("seed")["one_way_delay_p95_ms"]
+    base = compared.runs[compared.runs["controller"] == compared.baseline].set_index("seed")["one_way_delay_p95_ms"]
+    found = compared.differences.set_index(["controller", "figure"]).loc["slow", "one_way_delay_p95_ms"]
     assert found["difference"] == pytest.approx((own - base).mean())
-    assert (own - base).min() <= found["low"] <= found["difference"] <= found["high"] <= (own - base).max()
+    assert found["high"] - found["difference"] == pytest.approx(4.3027 * (own - base).sem(), rel=1e-4)
     assert found["note"] == statistics.FEW_SEEDS
-    medians = compared.medians.set_index("controller")["one_way_delay_p50_ms"]
+    assert pd.isna(found["better"])
+    medians = compared.medians.set_index("controller")["one_way_delay_p95_ms"]
     assert medians["slow"] == own.median()
 
 

@@ -126,7 +126,7 @@ NOTES = {
     ONE_SEED: "One seed tells nothing of the spread, so there is no interval.",
     SAME: "A difference without an interval is the same with every seed: nothing is left to chance, its width is zero.",
     ALIKE: "A difference without an interval was the same in all these runs, which tell nothing of its spread.",
-    FEW_SEEDS: f"With fewer than {FEW} seeds the interval is narrower than it should be.",
+    FEW_SEEDS: f"With fewer than {FEW} seeds nothing is marked as better or worse.",
     NO_SEED: "Where no seed went well for both there is no difference.",
     NO_FIGURE: "Where one of the two has no such figure, as a file has no frames, there is no difference.",
 }
