@@ -50,11 +50,18 @@ def test_all_run_on_the_same_seeds_with_the_same_draws(compared: paceline.Compar
     runs = compared.runs
     assert len(runs) == 9
     assert list(runs["seed"]) == [1, 2, 3] * 3
-    alone = paceline.run(SHORT, overrides={"flows.video.controller.profile": "reference-2022"}, seed=2)
+    warmup, profile = compared.warmups["short"], "reference-2022"
+    assert warmup == 0.333, "a sixth of two seconds"
+    overrides = {"flows.video.controller.profile": profile, "warmup": f"{warmup}s"}
+    alone = paceline.run(SHORT, overrides=overrides, seed=2)
     row = runs[(runs["controller"] == "scream:reference-2022") & (runs["seed"] == 2)].iloc[0]
     flow = alone.summary["flows"]["video"]
     assert row["throughput_mbps"] == flow["throughput_mbps"]
     assert row["one_way_delay_p95_ms"] == flow["one_way_delay_ms"]["p95"]
+    assert row["send_queue_delay_p95_ms"] == flow["send_queue_delay_ms"]["p95"]
+    assert row["frame_delay_p50_ms"] == flow["frame_delay_ms"]["p50"]
+    begin = alone.flows[alone.flows["time_s"] <= warmup]
+    assert row["start_up_mbps"] == pytest.approx(begin["throughput_mbps"].mean())
     assert row["loss_percent"] == 100 * flow["loss_ratio"]
     assert row["utilisation_percent"] == 100 * alone.summary["links"]["bottleneck"]["utilisation"]
 
@@ -131,6 +138,7 @@ def test_the_command_says_what_came_out(short: Path, cli: Run) -> None:
     done = cli(*words)
     assert done.returncode == 0, done.stderr
     assert "ranking by throughput=1, delay=1" in done.stdout
+    assert "short, after 0.333 s of start-up" in done.stdout
     assert "runs:     6\n" in done.stdout
     again = cli(*words, "--json", "--resume")
     document = json.loads(again.stdout)
@@ -147,9 +155,14 @@ def test_a_narrow_terminal_shows_what_the_ranking_counts(
     words = ("compare", "urcp", "um", "--over", str(short), "--seeds", "1", "--workers", "1", "--out", "out")
     assert "one-way" in cli(*words).stdout
     found = cli(*words, "--weights", "loss=1,frame-delay=2").stdout
-    assert "loss, %" in found
+    assert "loss," in found
     assert "frame delay" in found
     assert "one-way" not in found
+    monkeypatch.setenv("COLUMNS", "160")
+    wide = cli(*words).stdout
+    first = ("throughput", "frame delay p95", "one-way delay p95", "send queue p95", "loss", "start-up")
+    places = [wide.index(f"{name},") for name in first]
+    assert places == sorted(places)
 
 
 @pytest.mark.peer
@@ -189,6 +202,8 @@ def test_over_takes_all_words_up_to_the_next_option(short: Path, cli: Run) -> No
         (("scream", "newreno", "--over", "SHORT", "--seeds", "0"), "expected from 1"),
         (("scream", "newreno", "--over", "SHORT", "--weights", "x=1"), "weights: found 'x'"),
         (("scream", "newreno", "--over", "SHORT", "--duration", "2"), "duration: found '2', expected a time"),
+        (("scream", "newreno", "--over", "SHORT", "--warmup", "2"), "warmup: found '2', expected a time"),
+        (("scream", "newreno", "--over", "SHORT", "--warmup", "2s"), "expected a time below the duration"),
         (("scream", "newreno", "--over", "SHORT", "--join", "nowhere"), "found no finished comparison"),
         (("scream", "newreno", "--over", "SHORT", "--fresh", "--resume"), "found both"),
     ],

@@ -1,13 +1,15 @@
 """The statistics of a comparison: intervals, scores, the weights at which an order changes, ellipses."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from paceline.comparison import pictures, ranking, statistics
-from paceline.comparison.figures import FIGURES, weights_of
+from paceline.comparison.figures import FIGURES, OfFlows, metrics, weights_of
 from paceline.errors import UsageError
 
 FIGURE_COLUMNS = [one.column for one in FIGURES.values()]
@@ -99,6 +101,54 @@ def test_less_delay_is_better_and_less_rate_is_worse() -> None:
     few = statistics.differences(runs[runs["seed"] < 5], "a")
     assert few["better"].isna().all(), "four seeds are too few for a mark"
     assert set(few["note"]) == {statistics.FEW_SEEDS}
+
+
+# Start-up.
+
+
+class _Run:
+    """A run of which there are only the time series: two flows with a sample each half second."""
+
+    flows_arrow = pa.table(
+        {
+            "time_s": [0.5, 0.5, 1.0, 1.0, 1.5, 1.5, 2.0, 2.0],
+            "flow": ["a", "b"] * 4,
+            "throughput_mbps": [0.0, 1.0, 2.0, 1.0, 4.0, 1.0, 9.0, 1.0],
+            "one_way_delay_ms": [None, 90.0, 20.0, 90.0, 30.0, 90.0, 40.0, 90.0],
+            "frame_delay_ms": [None, 9.0, 50.0, 9.0, 60.0, 9.0, 70.0, 9.0],
+        }
+    )
+
+
+def _figures(flows: tuple[str, ...], start_up: tuple[float, float]) -> dict[str, float | None]:
+    found = metrics({"f": flows}, {"f": ()}, {"f": start_up})
+    run: Any = _Run()
+    return {name: one.value_in("f", run) for name, one in found.items() if not isinstance(one, OfFlows)}
+
+
+def test_figures_of_start_up_are_of_the_warm_up_and_distributions_of_the_rest() -> None:
+    found = _figures(("a",), (0.0, 1.0))
+    assert found["start_up_mbps"] == 1.0
+    assert found["start_up_delay_p95_ms"] == 20.0
+    assert found["one_way_delay_ms.p50"] == 35.0
+    assert found["frame_delay_ms.p50"] == 65.0
+    assert _figures(("a", "b"), (0.0, 1.0))["start_up_mbps"] == 2.0, "rates of several flows add up"
+    assert _figures(("a",), (0.5, 1.0))["start_up_mbps"] == 2.0, "a flow that starts later starts up later"
+    cut = _figures(("a",), (0.0, 1.2))
+    assert (cut["start_up_mbps"], cut["one_way_delay_ms.p50"]) == (1.0, 40.0), "a row across the end is in neither"
+
+
+def test_without_a_warm_up_there_is_no_start_up() -> None:
+    for start_up in ((0.0, 0.0), (5.0, 1.0)):
+        found = _figures(("a",), start_up)
+        assert (found["start_up_mbps"], found["start_up_delay_p95_ms"]) == (None, None)
+    assert _figures(("a",), (0.0, 0.0))["one_way_delay_ms.p50"] == 30.0
+    assert "start-up" not in weights_of(None)
+    assert weights_of("start-up=1") == {"start-up": 1.0}
+
+
+def test_the_first_columns_are_those_that_people_ask_for() -> None:
+    assert list(FIGURES)[:6] == ["throughput", "frame-delay", "delay", "send-queue", "loss", "start-up"]
 
 
 # The ranking.

@@ -65,6 +65,7 @@ def render(result: ComparisonResult, drawn: dict[str, str]) -> str:
         colours=dict(zip(result.controllers, _cycled(CYCLE, len(result.controllers)), strict=True)),
         percent=f"{100 * CONFIDENCE:g} %",
         notes=notes(result),
+        after={one: after(result, one) for one in result.conditions},
         weights={name: result.ranking.weights.get(name, 0.0) for name in scored(result)},
         titles={name: one.title for name, one in FIGURES.items()},
         document=_script(_document(result)),
@@ -77,6 +78,12 @@ def render(result: ComparisonResult, drawn: dict[str, str]) -> str:
 def shown(result: ComparisonResult) -> list[Figure]:
     """The figures that any controller has."""
     return [one for one in FIGURES.values() if result.medians[one.column].notna().any()]
+
+
+def after(result: ComparisonResult, condition: str) -> str:
+    """How a condition's name goes on where it has a warm-up."""
+    warmup = result.warmups[condition]
+    return f", after {warmup:g} s of start-up" if warmup else ""
 
 
 def scored(result: ComparisonResult) -> list[str]:
