@@ -1,5 +1,6 @@
 """`paceline compare`: controllers side by side; killed, continued, on a cluster, joined; what fails is counted."""
 
+import html
 import json
 import re
 import shutil
@@ -14,6 +15,7 @@ import pytest
 
 import paceline
 from conftest import CALL, ROOT, Run
+from paceline.browser.chromium import NAMES, find
 from paceline.comparison import conditions, definition, pictures, statistics
 from paceline.comparison.contenders import contenders
 from paceline.errors import OutputError, PacelineError, StudyError, UsageError
@@ -116,6 +118,43 @@ def test_the_report_needs_nothing_else(compared: paceline.ComparisonResult) -> N
     charts = {chart["id"]: chart for chart in document["charts"]}
     assert set(charts["c0-throughput_mbps"]["lines"]) == set(compared.controllers)
     assert all(len(line) == len(chart["x"]) for chart in charts.values() for line in chart["lines"].values())
+
+
+def test_tables_of_the_report_scroll_in_boxes_of_their_own(compared: paceline.ComparisonResult) -> None:
+    text = compared.report.read_text()
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in text
+    assert text.count("<table>") == text.count('<div class="wide"><table>') == 2
+    assert "short, after 0.333 s of start-up" in text
+    sizes = [float(size) for size in re.findall(r"font(?:-size)?: ?([\d.]+)px", text)]
+    assert sizes
+    assert min(sizes) >= 14
+
+
+FRAMES = """<!DOCTYPE html><body>{frames}<script>addEventListener("load", () => {{
+  const found = [...document.querySelectorAll("iframe")].map(({{ contentDocument: page, contentWindow: window }}) => ({{
+    room: window.innerWidth, page: page.documentElement.scrollWidth,
+    charts: [...page.querySelectorAll(".u-wrap")].map(one => one.clientWidth),
+    pictures: [...page.querySelectorAll("figure")].map(one => one.clientWidth),
+  }}));
+  document.body.textContent = JSON.stringify(found);
+}})</script>"""
+
+
+@pytest.mark.peer
+@pytest.mark.skipif(not any(map(shutil.which, NAMES)), reason="no Chromium is installed")
+def test_the_report_is_as_wide_as_a_phone_or_a_window(compared: paceline.ComparisonResult, tmp_path: Path) -> None:
+    page = tmp_path / "frames.html"
+    report = html.escape(compared.report.read_text())
+    frames = [f'<iframe width="{width}" height="800" srcdoc="{report}"></iframe>' for width in (390, 1280)]
+    page.write_text(FRAMES.format(frames="".join(frames)))
+    words = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom")
+    done = subprocess.run([find(None), *words, page.as_uri()], capture_output=True, text=True, check=True)
+    said = json.loads(re.findall(r"<body>(.*?)</body>", done.stdout, re.DOTALL)[0])
+    assert [one["room"] for one in said] == [390, 1280]
+    for one in said:
+        assert one["page"] <= one["room"]
+        assert max(one["charts"] + one["pictures"]) <= one["page"]
+        assert min(one["charts"]) > 0.8 * one["page"]
 
 
 @pytest.mark.usefixtures("unpainted")

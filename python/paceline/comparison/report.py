@@ -60,7 +60,7 @@ def render(result: ComparisonResult, drawn: dict[str, str]) -> str:
         result=result,
         figures=shown(result),
         lines={one: lines(result, one, shown(result)) for one in result.conditions},
-        width=28 * min(3, len(result.conditions)),
+        panels=min(3, len(result.conditions)),
         stills={name: inline(drawn[name], f"{name}-") for name in stills},
         colours=dict(zip(result.controllers, _cycled(CYCLE, len(result.controllers)), strict=True)),
         percent=f"{100 * CONFIDENCE:g} %",
