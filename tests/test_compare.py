@@ -1,5 +1,6 @@
 """`paceline compare`: controllers side by side; killed, continued, on a cluster, joined; what fails is counted."""
 
+import html
 import json
 import re
 import shutil
@@ -14,6 +15,7 @@ import pytest
 
 import paceline
 from conftest import CALL, ROOT, Run
+from paceline.browser.chromium import NAMES, find
 from paceline.comparison import conditions, definition, pictures, statistics
 from paceline.comparison.contenders import contenders
 from paceline.errors import OutputError, PacelineError, StudyError, UsageError
@@ -50,23 +52,31 @@ def test_all_run_on_the_same_seeds_with_the_same_draws(compared: paceline.Compar
     runs = compared.runs
     assert len(runs) == 9
     assert list(runs["seed"]) == [1, 2, 3] * 3
-    alone = paceline.run(SHORT, overrides={"flows.video.controller.profile": "reference-2022"}, seed=2)
+    warmup, profile = compared.warmups["short"], "reference-2022"
+    assert warmup == 0.333, "a sixth of two seconds"
+    overrides = {"flows.video.controller.profile": profile, "warmup": f"{warmup}s"}
+    alone = paceline.run(SHORT, overrides=overrides, seed=2)
     row = runs[(runs["controller"] == "scream:reference-2022") & (runs["seed"] == 2)].iloc[0]
     flow = alone.summary["flows"]["video"]
     assert row["throughput_mbps"] == flow["throughput_mbps"]
     assert row["one_way_delay_p95_ms"] == flow["one_way_delay_ms"]["p95"]
+    assert row["send_queue_delay_p95_ms"] == flow["send_queue_delay_ms"]["p95"]
+    assert row["frame_delay_p50_ms"] == flow["frame_delay_ms"]["p50"]
+    begin = alone.flows[alone.flows["time_s"] <= warmup]
+    assert row["start_up_mbps"] == pytest.approx(begin["throughput_mbps"].mean())
     assert row["loss_percent"] == 100 * flow["loss_ratio"]
     assert row["utilisation_percent"] == 100 * alone.summary["links"]["bottleneck"]["utilisation"]
 
 
 def test_medians_and_differences_are_of_the_runs(compared: paceline.ComparisonResult) -> None:
-    own = compared.runs[compared.runs["controller"] == "slow"].set_index("seed")["one_way_delay_p50_ms"]
-    base = compared.runs[compared.runs["controller"] == compared.baseline].set_index("seed")["one_way_delay_p50_ms"]
-    found = compared.differences.set_index(["controller", "figure"]).loc["slow", "one_way_delay_p50_ms"]
+    own = compared.runs[compared.runs["controller"] == "slow"].set_index("seed")["one_way_delay_p95_ms"]
+    base = compared.runs[compared.runs["controller"] == compared.baseline].set_index("seed")["one_way_delay_p95_ms"]
+    found = compared.differences.set_index(["controller", "figure"]).loc["slow", "one_way_delay_p95_ms"]
     assert found["difference"] == pytest.approx((own - base).mean())
-    assert (own - base).min() <= found["low"] <= found["difference"] <= found["high"] <= (own - base).max()
+    assert found["high"] - found["difference"] == pytest.approx(4.3027 * (own - base).sem(), rel=1e-4)
     assert found["note"] == statistics.FEW_SEEDS
-    medians = compared.medians.set_index("controller")["one_way_delay_p50_ms"]
+    assert pd.isna(found["better"])
+    medians = compared.medians.set_index("controller")["one_way_delay_p95_ms"]
     assert medians["slow"] == own.median()
 
 
@@ -110,6 +120,43 @@ def test_the_report_needs_nothing_else(compared: paceline.ComparisonResult) -> N
     assert all(len(line) == len(chart["x"]) for chart in charts.values() for line in chart["lines"].values())
 
 
+def test_tables_of_the_report_scroll_in_boxes_of_their_own(compared: paceline.ComparisonResult) -> None:
+    text = compared.report.read_text()
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in text
+    assert text.count("<table>") == text.count('<div class="wide"><table>') == 2
+    assert "short, after 0.333 s of start-up" in text
+    sizes = [float(size) for size in re.findall(r"font(?:-size)?: ?([\d.]+)px", text)]
+    assert sizes
+    assert min(sizes) >= 14
+
+
+FRAMES = """<!DOCTYPE html><body>{frames}<script>addEventListener("load", () => {{
+  const found = [...document.querySelectorAll("iframe")].map(({{ contentDocument: page, contentWindow: window }}) => ({{
+    room: window.innerWidth, page: page.documentElement.scrollWidth,
+    charts: [...page.querySelectorAll(".u-wrap")].map(one => one.clientWidth),
+    pictures: [...page.querySelectorAll("figure")].map(one => one.clientWidth),
+  }}));
+  document.body.textContent = JSON.stringify(found);
+}})</script>"""
+
+
+@pytest.mark.peer
+@pytest.mark.skipif(not any(map(shutil.which, NAMES)), reason="no Chromium is installed")
+def test_the_report_is_as_wide_as_a_phone_or_a_window(compared: paceline.ComparisonResult, tmp_path: Path) -> None:
+    page = tmp_path / "frames.html"
+    report = html.escape(compared.report.read_text())
+    frames = [f'<iframe width="{width}" height="800" srcdoc="{report}"></iframe>' for width in (390, 1280)]
+    page.write_text(FRAMES.format(frames="".join(frames)))
+    words = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom")
+    done = subprocess.run([find(None), *words, page.as_uri()], capture_output=True, text=True, check=True)
+    said = json.loads(re.findall(r"<body>(.*?)</body>", done.stdout, re.DOTALL)[0])
+    assert [one["room"] for one in said] == [390, 1280]
+    for one in said:
+        assert one["page"] <= one["room"]
+        assert max(one["charts"] + one["pictures"]) <= one["page"]
+        assert min(one["charts"]) > 0.8 * one["page"]
+
+
 @pytest.mark.usefixtures("unpainted")
 def test_a_name_cannot_break_out_of_the_report(short: Path, tmp_path: Path) -> None:
     label = "</script><b>x"
@@ -130,6 +177,7 @@ def test_the_command_says_what_came_out(short: Path, cli: Run) -> None:
     done = cli(*words)
     assert done.returncode == 0, done.stderr
     assert "ranking by throughput=1, delay=1" in done.stdout
+    assert "short, after 0.333 s of start-up" in done.stdout
     assert "runs:     6\n" in done.stdout
     again = cli(*words, "--json", "--resume")
     document = json.loads(again.stdout)
@@ -146,9 +194,14 @@ def test_a_narrow_terminal_shows_what_the_ranking_counts(
     words = ("compare", "urcp", "um", "--over", str(short), "--seeds", "1", "--workers", "1", "--out", "out")
     assert "one-way" in cli(*words).stdout
     found = cli(*words, "--weights", "loss=1,frame-delay=2").stdout
-    assert "loss, %" in found
+    assert "loss," in found
     assert "frame delay" in found
     assert "one-way" not in found
+    monkeypatch.setenv("COLUMNS", "160")
+    wide = cli(*words).stdout
+    first = ("throughput", "frame delay p95", "one-way delay p95", "send queue p95", "loss", "start-up")
+    places = [wide.index(f"{name},") for name in first]
+    assert places == sorted(places)
 
 
 @pytest.mark.peer
@@ -188,6 +241,8 @@ def test_over_takes_all_words_up_to_the_next_option(short: Path, cli: Run) -> No
         (("scream", "newreno", "--over", "SHORT", "--seeds", "0"), "expected from 1"),
         (("scream", "newreno", "--over", "SHORT", "--weights", "x=1"), "weights: found 'x'"),
         (("scream", "newreno", "--over", "SHORT", "--duration", "2"), "duration: found '2', expected a time"),
+        (("scream", "newreno", "--over", "SHORT", "--warmup", "2"), "warmup: found '2', expected a time"),
+        (("scream", "newreno", "--over", "SHORT", "--warmup", "2s"), "expected a time below the duration"),
         (("scream", "newreno", "--over", "SHORT", "--join", "nowhere"), "found no finished comparison"),
         (("scream", "newreno", "--over", "SHORT", "--fresh", "--resume"), "found both"),
     ],

@@ -1,13 +1,15 @@
 """The statistics of a comparison: intervals, scores, the weights at which an order changes, ellipses."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from paceline.comparison import pictures, ranking, statistics
-from paceline.comparison.figures import FIGURES, weights_of
+from paceline.comparison.figures import FIGURES, OfFlows, metrics, weights_of
 from paceline.errors import UsageError
 
 FIGURE_COLUMNS = [one.column for one in FIGURES.values()]
@@ -16,26 +18,36 @@ FIGURE_COLUMNS = [one.column for one in FIGURES.values()]
 
 
 def test_intervals_of_few_and_of_equal_values() -> None:
-    assert statistics.interval(np.array([]), "x")[2] == statistics.NO_SEED
-    low, high, note = statistics.interval(np.array([2.0]), "x")
+    assert statistics.interval(np.array([]))[2] == statistics.NO_SEED
+    low, high, note = statistics.interval(np.array([2.0]))
     assert math.isnan(low)
     assert math.isnan(high)
     assert note == statistics.ONE_SEED
-    assert statistics.interval(np.full(10, 0.25), "x") == (0.25, 0.25, statistics.SAME)
-    assert statistics.interval(np.array([1.0, 2.0, 4.0]), "x")[2] == statistics.FEW_SEEDS
-    values = np.random.default_rng(1).normal(3.0, 1.0, 40)
-    low, high, note = statistics.interval(values, "x")
-    assert (low, high, note) == statistics.interval(values, "x"), "the same draws each time"
-    half = 2.0227 * values.std(ddof=1) / math.sqrt(40)
-    assert (low, high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.05)
+    assert statistics.interval(np.full(10, 0.25)) == (0.25, 0.25, statistics.SAME)
+
+
+def test_the_interval_is_students() -> None:
+    """Of 1 to 5 the variance is 2.5; t is 2.7764 with four degrees of freedom, and 12.706 with one."""
+    low, high, note = statistics.interval(np.arange(1.0, 6.0))
+    assert (low, high) == pytest.approx((3 - 2.77645 * math.sqrt(0.5), 3 + 2.77645 * math.sqrt(0.5)), abs=1e-4)
     assert note == ""
+    low, high, note = statistics.interval(np.array([1.0, 3.0]))
+    assert (low, high) == pytest.approx((2 - 12.7062, 2 + 12.7062), abs=1e-4)
+    assert note == statistics.FEW_SEEDS
 
 
-def test_the_interval_holds_the_mean_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "RESAMPLES", 999)
-    draws = np.random.default_rng(7).normal(1.0, 1.0, (600, 10))
-    found = [statistics.interval(values, str(place)) for place, values in enumerate(draws)]
-    assert 0.92 <= np.mean([low <= 1.0 <= high for low, high, _ in found]) <= 0.975
+@pytest.mark.parametrize("seeds", [2, 5, 20])
+@pytest.mark.parametrize(
+    ("drawn", "least", "most"), [("normal", 0.035, 0.065), ("equals", 0.01, 0.05), ("lognormal", 0.07, 0.21)]
+)
+def test_intervals_miss_the_mean_as_often_as_the_page_says(drawn: str, least: float, most: float, seeds: int) -> None:
+    rng = np.random.default_rng(7)
+    values = rng.normal(0.0, 1.0, (1000, seeds)) if drawn == "normal" else rng.lognormal(0.0, 1.0, (1000, seeds))
+    if drawn == "equals":
+        values -= rng.lognormal(0.0, 1.0, values.shape)
+    mean = math.exp(0.5) if drawn == "lognormal" else 0.0
+    found = [statistics.interval(one) for one in values]
+    assert least <= np.mean([not low <= mean <= high for low, high, _ in found]) <= most
 
 
 def _runs(**figures: dict[str, list[float | None]]) -> pd.DataFrame:
@@ -69,18 +81,74 @@ def test_what_is_alike_by_chance_is_no_certainty() -> None:
     found = statistics.differences(runs, "a").set_index("figure").loc["freezes"]
     assert (found["difference"], found["better"], found["note"]) == (1.0, None, statistics.ALIKE)
     assert math.isnan(found["low"])
-    settled = _runs(a=[5.0, 5.0], b=[4.0, 4.0]).assign(freezes=[0.0, 0.0, 1.0, 1.0])
+    settled = _runs(a=[5.0] * 5, b=[4.0] * 5).assign(freezes=[0.0] * 5 + [1.0] * 5)
     found = statistics.differences(settled, "a").set_index("figure").loc["freezes"]
     assert (found["better"], found["note"]) == (False, statistics.SAME)
 
 
 def test_less_delay_is_better_and_less_rate_is_worse() -> None:
-    runs = _runs(a=[5.0, 5.1, 5.2, 5.0], b=[1.0, 1.1, 1.3, 1.0], c=[5.1, 5.0, 5.1, 5.1], d=[9.0, 9.1, 9.3, 9.0])
+    runs = _runs(
+        a=[5.0, 5.1, 5.2, 5.0, 5.1],
+        b=[1.0, 1.1, 1.3, 1.0, 1.2],
+        c=[5.1, 5.0, 5.1, 5.1, 5.1],
+        d=[9.0, 9.1, 9.3, 9.0, 9.2],
+    )
     runs["one_way_delay_p95_ms"] = runs["throughput_mbps"]
     found = statistics.differences(runs, "a").set_index(["controller", "figure"])["better"]
     rate, delay = (found.xs(column, level=1).to_dict() for column in ("throughput_mbps", "one_way_delay_p95_ms"))
     assert rate == {"b": False, "c": None, "d": True}
     assert delay == {"b": True, "c": None, "d": False}
+    few = statistics.differences(runs[runs["seed"] < 5], "a")
+    assert few["better"].isna().all(), "four seeds are too few for a mark"
+    assert set(few["note"]) == {statistics.FEW_SEEDS}
+
+
+# Start-up.
+
+
+class _Run:
+    """A run of which there are only the time series: two flows with a sample each half second."""
+
+    flows_arrow = pa.table(
+        {
+            "time_s": [0.5, 0.5, 1.0, 1.0, 1.5, 1.5, 2.0, 2.0],
+            "flow": ["a", "b"] * 4,
+            "throughput_mbps": [0.0, 1.0, 2.0, 1.0, 4.0, 1.0, 9.0, 1.0],
+            "one_way_delay_ms": [None, 90.0, 20.0, 90.0, 30.0, 90.0, 40.0, 90.0],
+            "frame_delay_ms": [None, 9.0, 50.0, 9.0, 60.0, 9.0, 70.0, 9.0],
+        }
+    )
+
+
+def _figures(flows: tuple[str, ...], start_up: tuple[float, float]) -> dict[str, float | None]:
+    found = metrics({"f": flows}, {"f": ()}, {"f": start_up})
+    run: Any = _Run()
+    return {name: one.value_in("f", run) for name, one in found.items() if not isinstance(one, OfFlows)}
+
+
+def test_figures_of_start_up_are_of_the_warm_up_and_distributions_of_the_rest() -> None:
+    found = _figures(("a",), (0.0, 1.0))
+    assert found["start_up_mbps"] == 1.0
+    assert found["start_up_delay_p95_ms"] == 20.0
+    assert found["one_way_delay_ms.p50"] == 35.0
+    assert found["frame_delay_ms.p50"] == 65.0
+    assert _figures(("a", "b"), (0.0, 1.0))["start_up_mbps"] == 2.0, "rates of several flows add up"
+    assert _figures(("a",), (0.5, 1.0))["start_up_mbps"] == 2.0, "a flow that starts later starts up later"
+    cut = _figures(("a",), (0.0, 1.2))
+    assert (cut["start_up_mbps"], cut["one_way_delay_ms.p50"]) == (1.0, 40.0), "a row across the end is in neither"
+
+
+def test_without_a_warm_up_there_is_no_start_up() -> None:
+    for start_up in ((0.0, 0.0), (5.0, 1.0)):
+        found = _figures(("a",), start_up)
+        assert (found["start_up_mbps"], found["start_up_delay_p95_ms"]) == (None, None)
+    assert _figures(("a",), (0.0, 0.0))["one_way_delay_ms.p50"] == 30.0
+    assert "start-up" not in weights_of(None)
+    assert weights_of("start-up=1") == {"start-up": 1.0}
+
+
+def test_the_first_columns_are_those_that_people_ask_for() -> None:
+    assert list(FIGURES)[:6] == ["throughput", "frame-delay", "delay", "send-queue", "loss", "start-up"]
 
 
 # The ranking.

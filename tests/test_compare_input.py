@@ -10,7 +10,9 @@ from conftest import CALL, ROOT
 from paceline.comparison import conditions, grammar, traces
 from paceline.comparison.contenders import contenders
 from paceline.errors import DataNotFound, ScenarioError, UsageError
+from paceline.scenario import ScenarioText
 from paceline.simulation import registry
+from paceline.video import figures as video
 
 SHORT = CALL.replace('"10s"', '"2s"').replace('["5s", "4Mbps"]', '["1s", "4Mbps"]')
 
@@ -62,6 +64,7 @@ def test_seeds_are_a_count_or_a_list() -> None:
         ({"over": None}, "over: found None, expected a list"),
         ({"over": [5]}, "over: found 5, expected a scenario"),
         ({"over": b"wimax"}, "over: found b'wimax'"),
+        ({"warmup": 5}, "warmup: found 5, expected a time"),
         ({"workers": 0}, "workers: found 0, expected 1 or more"),
         ({"workers": -1}, "workers: found -1"),
     ],
@@ -159,7 +162,7 @@ def test_over_tcp_several_streams_become_the_first() -> None:
     assert set(flows[2]["streams"]) == {"front", "left", "right"}
     assert not any("streams" in flow for flow in flows[:2])
     for text in texts:
-        assert paceline.run(text, overrides={"duration": "1s"}).summary["packets"] > 0
+        assert paceline.run(text, overrides={"duration": "1s", "warmup": "0s"}).summary["packets"] > 0
 
 
 def test_a_file_beside_a_scenario_is_found_from_elsewhere(tmp_path: Path) -> None:
@@ -220,6 +223,43 @@ def test_a_recording_becomes_a_call_whose_media_can_fill_it(tmp_path: Path) -> N
         conditions.conditions([f"{tmp_path / 'walk.csv'},dely=5ms"])
     with pytest.raises(ScenarioError, match=r"over walk: links\.network\.delay: found 5"):
         conditions.conditions([f"{tmp_path / 'walk.csv'},delay=5"])
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "seconds"),
+    [
+        ("wimax", {}, 10.0),
+        ("wimax,duration=30s", {}, 5.0),
+        ("wimax", {"duration": "12s"}, 2.0),
+        ("wimax", {"warmup": "3s"}, 3.0),
+        ("wimax,warmup=4s", {"warmup": "3s"}, 4.0),
+        ("SHORT", {}, 0.333),
+        ("SHORT,duration=90s", {}, 10.0),
+        ("SHORT", {"warmup": "500ms"}, 0.5),
+        ("SHORT,warmup=0s", {}, 0.0),
+        ("OWN,duration=60s", {}, 1.0),
+        ("OWN", {"warmup": "0s"}, 0.0),
+        ("NONE", {}, 0.0),
+    ],
+)
+def test_the_warm_up_is_the_scenarios_or_the_commands_or_a_sixth(
+    given: str, options: dict[str, str], seconds: float, short: Path
+) -> None:
+    for name, warmup in (("OWN", "1s"), ("NONE", "0s")):
+        short.with_name(f"{name}.toml").write_text(f'warmup = "{warmup}"\n{SHORT}')
+    short.rename(short.with_name("SHORT.toml"))
+    head, comma, rest = given.partition(",")
+    written = given if head == "wimax" else f"{short.with_name(head)}.toml{comma}{rest}"
+    [condition] = conditions.conditions([written], **options)
+    assert condition.start_up == (0.0, seconds)
+    text = condition.text(*contenders(["scream"]))
+    core = ScenarioText(text, None, [], condition.settings).load().core
+    assert video.seconds(paceline.toml.loads(core.resolved_toml)["warmup"]) == seconds
+
+
+def test_another_warm_up_is_another_condition(short: Path) -> None:
+    digests = {conditions.conditions([str(short)], warmup=one)[0].digest for one in (None, "0s", "1s")}
+    assert len(digests) == 3
 
 
 def test_a_named_network_is_asked_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:

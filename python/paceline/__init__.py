@@ -143,6 +143,7 @@ def compare(
     seeds: int | Sequence[int] = 5,
     flows: Sequence[str] = (),
     duration: str | None = None,
+    warmup: str | None = None,
     weights: str | Mapping[str, float] | None = None,
     join: Sequence[str | os.PathLike[str]] = (),
     workers: int | None = None,
@@ -168,6 +169,8 @@ def compare(
         seeds: How many, from 1 on, or which: the same for every controller.
         flows: The flows whose controller is replaced, of scenarios with several.
         duration: How long each run is, in place of the scenarios' own.
+        warmup: How much of each run's beginning only the figures of start-up count, in place of the scenarios' own;
+            without it 10 s, at most a sixth of the run, where a scenario says none.
         weights: What the ranking counts, by the figures' names; without it `{"throughput": 1, "delay": 1}`.
         join: Folders of other comparisons whose runs are put beside.
         workers: How many runs go at a time on this machine; without it one per core.
@@ -192,6 +195,7 @@ def compare(
         seeds=seeds,
         flows=flows,
         duration=duration,
+        warmup=warmup,
         weights=weights,
         join=join,
         workers=workers,

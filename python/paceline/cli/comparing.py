@@ -16,13 +16,12 @@ from paceline.comparison.run import compare, ranking_document
 from paceline.errors import printable
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from paceline.comparison.figures import Figure
     from paceline.comparison.result import ComparisonResult
 
-SHOWN = ("throughput", "delay", "utilisation", "queue", "loss", "frame-delay", "freezes")
-"""Figures of the tables behind those that the ranking counts, as many as the terminal is wide; the report has all."""
 LABEL = 30
 """Letters of a controller's label that stand on one line."""
 PRINTED = 8
@@ -38,6 +37,7 @@ def run(options: CompareOptions) -> bool:
             seeds=seeds_of(options.seeds),
             flows=options.flow or [],
             duration=options.duration,
+            warmup=options.warmup,
             weights=options.weights,
             join=options.join or [],
             told=told,
@@ -73,11 +73,8 @@ def _print(result: ComparisonResult) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
-    named = min(LABEL, max(map(len, result.controllers)))
-    room = max(2, (console.width - named - 12) // 18)
-    figures = _shown(result, room)
-    for condition in result.conditions[:PRINTED]:
-        console.print(_condition_table(result, condition, figures))
+    for table in _condition_tables(result, console):
+        console.print(table)
     if len(result.conditions) > PRINTED:
         console.print(f"{len(result.conditions) - PRINTED} conditions more stand in the report")
     for note in report.notes(result):
@@ -93,20 +90,29 @@ def _print(result: ComparisonResult) -> None:
     console.print(f"report:   {result.report}", markup=False, soft_wrap=True)
 
 
-def _shown(result: ComparisonResult, room: int) -> list[Figure]:
-    """As many figures as there is room for: first those that the ranking counts."""
-    counted = [name for name, weight in result.ranking.weights.items() if weight]
+def _condition_tables(result: ComparisonResult, console: Console) -> list[Table]:
+    """A table for each condition with as many figures as all have room for: first those that the ranking counts."""
     known = {one.name: one for one in report.shown(result)}
-    chosen = [name for name in dict.fromkeys((*counted, *SHOWN)) if name in known][:room]
-    return [one for name, one in known.items() if name in chosen]
+    counted = [name for name, weight in result.ranking.weights.items() if weight]
+    chosen = list(dict.fromkeys((*counted, *known)))
+    boundless = console.options.update(width=10_000)
+    while True:
+        figures = [one for name, one in known.items() if name in chosen]
+        tables = [_condition_table(result, one, figures) for one in result.conditions[:PRINTED]]
+        if len(chosen) < 2 or all(console.measure(one, options=boundless).maximum <= console.width for one in tables):
+            return tables
+        chosen.pop()
 
 
 def _condition_table(result: ComparisonResult, condition: str, figures: Sequence[Figure]) -> Table:
     """A row for each controller: medians, and below them how much more that is than the baseline has."""
     from rich.text import Text
 
-    table = table_of(condition, ("", "runs", *(figure.heading for figure in figures)))
-    table.columns[0].min_width = min(LABEL, max(map(len, result.controllers)))
+    title = f"{condition}{report.after(result, condition)}"
+    table = table_of(title, ("", "runs"))
+    for figure in figures:
+        table.add_column(figure.heading.replace(", ", ",\n"), justify="right")
+    table.columns[0].width = min(LABEL, max(map(len, result.controllers)))
     table.columns[0].overflow = "fold"
     colours = {"holds": "green", "does-not-hold": "red"}
     for line in report.lines(result, condition, figures):

@@ -328,6 +328,13 @@ class CompareOptions(SweepOptions):
     duration: Annotated[
         str | None, typer.Option(metavar="TIME", help="How long each run is, in place of the scenarios' own.")
     ] = None
+    warmup: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="What only figures of start-up count [default: the scenarios' own, or else 10 s, at most a sixth].",
+        ),
+    ] = None
     weights: Annotated[
         str | None,
         typer.Option(metavar="NAME=WEIGHT,...", help="What the ranking counts [default: throughput=1,delay=1]."),

@@ -20,6 +20,7 @@ from paceline.frames import find
 from paceline.scenario import ScenarioText, as_pairs, read
 from paceline.simulation import registry
 from paceline.toml import loads
+from paceline.video.figures import seconds
 
 ConditionLike: TypeAlias = "str | Path | Mapping[str, Any]"
 
@@ -29,6 +30,8 @@ _FILES = ("trace", "file")
 """Keys of a scenario that name a file."""
 MEDIA = {"kind": "trace-encoder", "generator": "frames", "fps": 50}
 """The source over a recording or a named network, unless another one is said."""
+WARMUP_S, WARMUP_PART = 10.0, 6
+"""The warm-up where nobody says one, and which part of the duration it is at most."""
 DURATION, DELAY, QUEUE = "60s", "20ms", "300ms"
 """What a link that follows a recording has, unless it is said: how long it runs, one way, drop-tail."""
 _FIXED = {"name", "seed", "links", "flows", "coupling", "rate", "path", "transport", "controller", "count"}
@@ -55,6 +58,8 @@ class Condition:
     """How many flows each of these stands for."""
     limits: Mapping[str, Any]
     """Limits of the media where the scenario has no controller that says them."""
+    start_up: tuple[float, float]
+    """From when to when start-up is, in seconds: from the first of these flows' starts to the warm-up's end."""
     digest: str
     """Of the scenario, its changes and its files: another one gives other rows."""
 
@@ -104,6 +109,7 @@ def conditions(
     *,
     flows: Sequence[str] = (),
     duration: str | None = None,
+    warmup: str | None = None,
     data: Sequence[str] = (),
 ) -> list[Condition]:
     """The conditions that are meant, each read and checked.
@@ -115,17 +121,19 @@ def conditions(
     """
     if not given:
         raise UsageError("over: found nothing, expected scenarios, traces or named networks to compare over (--over)")
-    if duration is not None and (_core.quantity(duration) or (0.0, ""))[1] != "s":
-        raise UsageError(f"duration: found {duration!r}, expected a time such as 60s")
-    found = [_condition(one, flows, duration, list(data)) for one in given]
+    times = {name: value for name, value in (("duration", duration), ("warmup", warmup)) if value is not None}
+    for name, value in times.items():
+        if not isinstance(value, str) or (_core.quantity(value) or (0.0, ""))[1] != "s":
+            raise UsageError(f"{name}: found {value!r}, expected a time such as 60s")
+    found = [_condition(one, flows, times, list(data)) for one in given]
     grammar.expect_labels("over", [one.name for one in found])
     return found
 
 
-def _condition(given: ConditionLike, flows: Sequence[str], duration: str | None, data: list[str]) -> Condition:
+def _condition(given: ConditionLike, flows: Sequence[str], times: Mapping[str, str], data: list[str]) -> Condition:
     if isinstance(given, Mapping) or (isinstance(given, str) and "\n" in given):
         text = read(given)
-        return _scenario(None, text, {}, flows, duration, data)
+        return _scenario(None, text, {}, flows, times, data)
     if not isinstance(given, (str, os.PathLike)):
         raise UsageError(f"over: found {given!r}, expected a scenario, a trace file or the name of a network")
     words = str(given)
@@ -133,14 +141,14 @@ def _condition(given: ConditionLike, flows: Sequence[str], duration: str | None,
     phrase = grammar.Phrase(None, words, {}) if disk.is_file(path) else grammar.read("over", words)
     path = Path(phrase.head)
     if path.suffix == ".toml":
-        return _scenario(phrase.label, read(path), phrase.values, flows, duration, data)
+        return _scenario(phrase.label, read(path), phrase.values, flows, times, data)
     networks = [one["kind"] for one in registry().get("networks", ())]
     if phrase.head in networks and not disk.is_file(path):
-        table = _call(phrase.head, {"network": phrase.head}, phrase.values, duration)
+        table = _call(phrase.head, {"network": phrase.head}, phrase.values, times)
         kind, name = "network", phrase.head
         limits: dict[str, Any] = {}
     else:
-        table, limits = _recording(phrase, duration, data, networks)
+        table, limits = _recording(phrase, times, data, networks)
         kind, name = "trace", _stem(path)
     found = ScenarioText(_toml(table), None, data)
     return _checked(kind, phrase.label or name, table, found, ("media",), limits)
@@ -160,7 +168,7 @@ def _scenario(
     text: ScenarioText,
     values: Mapping[str, Any],
     flows: Sequence[str],
-    duration: str | None,
+    times: Mapping[str, str],
     data: list[str],
 ) -> Condition:
     folder = Path(text.file).parent if text.file else Path()
@@ -168,7 +176,7 @@ def _scenario(
         holder = {path.rpartition(".")[2]: value}
         _absolute(holder, folder)
         values = {**values, path: next(iter(holder.values()))}
-    settings = as_pairs({**({"duration": duration} if duration else {}), **values})
+    settings = as_pairs({**times, **values})
     whole = ScenarioText(text.text, text.file, data, settings)
     # Says what is wrong with a scenario that is no TOML, or not sound as it stands.
     whole.load()
@@ -230,14 +238,19 @@ def _checked(
     except ScenarioError as error:
         raise ScenarioError(f"over {name}: {_TEMPLATE.sub('', str(error))}" if text.file is None else error) from None
     resolved = loads(core.resolved_toml)
-    digest = hashlib.sha256(repr((_toml(table), text.overrides, flows, dict(limits))).encode())
+    settings = tuple(text.overrides)
+    if "warmup" not in {*table, *dict(settings)}:
+        usual = min(WARMUP_S, seconds(resolved["duration"]) / WARMUP_PART)
+        table["warmup"] = resolved["warmup"] = f"{round(usual, 3):g}s"
+    digest = hashlib.sha256(repr((_toml(table), settings, flows, dict(limits))).encode())
     for holder, key in _named_files(resolved):
         digest.update(find(holder[key], text.folders).read_bytes())
     copies = {one: sum(_is_copy(one, other) for other in resolved["flows"]) for one in flows}
     paths = [resolved["flows"][one]["path"] for flow in flows for one in _copies(flow, copies[flow])]
     links = tuple(dict.fromkeys(link for path in paths for link in path))
-    settings = tuple(text.overrides)
-    return Condition(name, kind, table, flows, settings, links, copies, limits, digest.hexdigest()[:16])
+    begin = min(seconds(resolved["flows"][one]["start"]) for flow in flows for one in _copies(flow, copies[flow]))
+    start_up = begin, seconds(resolved["warmup"])
+    return Condition(name, kind, table, flows, settings, links, copies, limits, start_up, digest.hexdigest()[:16])
 
 
 def _is_copy(name: str, other: str) -> bool:
@@ -248,7 +261,7 @@ def _keys(kind: str) -> set[str]:
     return {one["name"] for table in registry()["tables"] if table["kind"] == kind for one in table["parameters"]}
 
 
-def _call(name: str, link: dict[str, Any], values: Mapping[str, Any], duration: str | None) -> dict[str, Any]:
+def _call(name: str, link: dict[str, Any], values: Mapping[str, Any], times: Mapping[str, str]) -> dict[str, Any]:
     """A call over one link; values are keys of the scenario, its link and its flow, by their names alone."""
     queue = values.get("queue")
     if isinstance(queue, str) and queue[:1].isdigit():
@@ -258,7 +271,8 @@ def _call(name: str, link: dict[str, Any], values: Mapping[str, Any], duration: 
     flow = {key: value for key, value in values.items() if key not in top and key not in own}
     return {
         "name": name,
-        "duration": duration or DURATION,
+        "duration": DURATION,
+        **times,
         **top,
         "links": {"network": {**link, **own}},
         "flows": {"media": {"controller": "fixed", "source": dict(MEDIA), **flow, "path": ["network"]}},
@@ -266,7 +280,7 @@ def _call(name: str, link: dict[str, Any], values: Mapping[str, Any], duration: 
 
 
 def _recording(
-    phrase: grammar.Phrase, duration: str | None, data: list[str], networks: Sequence[str]
+    phrase: grammar.Phrase, times: Mapping[str, str], data: list[str], networks: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """A call over a link that follows a recording; its media may reach the most that this carries in a second."""
     try:
@@ -289,5 +303,5 @@ def _recording(
     rate = {"trace": name, "format": traces.format_of(file), "repeat": True, **beside}
     peak = peak_mbps(rate, data)
     link = {"rate": rate, "delay": DELAY, "queue": {"kind": "droptail", "limit": QUEUE}}
-    table = _call(_stem(Path(phrase.head)), link, others, duration)
+    table = _call(_stem(Path(phrase.head)), link, others, times)
     return table, {"target_bitrate_max": f"{max(1, round(peak * 1000))}kbps"}

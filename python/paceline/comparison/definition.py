@@ -55,7 +55,9 @@ def study(cases: Sequence[Case], seeds: tuple[int, ...], out: Path) -> Study:
     """The study that runs these cases."""
     scenarios = {case.file: case.condition.text(case.contender) for case in cases}
     metrics = figures.metrics(
-        {case.file: case.condition.measured for case in cases}, {case.file: case.condition.links for case in cases}
+        {case.file: case.condition.measured for case in cases},
+        {case.file: case.condition.links for case in cases},
+        {case.file: case.condition.start_up for case in cases},
     )
     designs = {case.name: _design(case, seeds) for case in cases}
     identity: dict[str, Any] = {

@@ -42,6 +42,7 @@ class _Named(msgspec.Struct):
 class _Measured(msgspec.Struct):
     flows: list[str]
     links: list[str]
+    warmup_s: float
 
 
 class _Said(msgspec.Struct):

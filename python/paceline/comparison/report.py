@@ -60,11 +60,12 @@ def render(result: ComparisonResult, drawn: dict[str, str]) -> str:
         result=result,
         figures=shown(result),
         lines={one: lines(result, one, shown(result)) for one in result.conditions},
-        width=28 * min(3, len(result.conditions)),
+        panels=min(3, len(result.conditions)),
         stills={name: inline(drawn[name], f"{name}-") for name in stills},
         colours=dict(zip(result.controllers, _cycled(CYCLE, len(result.controllers)), strict=True)),
         percent=f"{100 * CONFIDENCE:g} %",
         notes=notes(result),
+        after={one: after(result, one) for one in result.conditions},
         weights={name: result.ranking.weights.get(name, 0.0) for name in scored(result)},
         titles={name: one.title for name, one in FIGURES.items()},
         document=_script(_document(result)),
@@ -77,6 +78,12 @@ def render(result: ComparisonResult, drawn: dict[str, str]) -> str:
 def shown(result: ComparisonResult) -> list[Figure]:
     """The figures that any controller has."""
     return [one for one in FIGURES.values() if result.medians[one.column].notna().any()]
+
+
+def after(result: ComparisonResult, condition: str) -> str:
+    """How a condition's name goes on where it has a warm-up."""
+    warmup = result.warmups[condition]
+    return f", after {warmup:g} s of start-up" if warmup else ""
 
 
 def scored(result: ComparisonResult) -> list[str]:
@@ -126,7 +133,7 @@ NOTES = {
     ONE_SEED: "One seed tells nothing of the spread, so there is no interval.",
     SAME: "A difference without an interval is the same with every seed: nothing is left to chance, its width is zero.",
     ALIKE: "A difference without an interval was the same in all these runs, which tell nothing of its spread.",
-    FEW_SEEDS: f"With fewer than {FEW} seeds the interval is narrower than it should be.",
+    FEW_SEEDS: f"With fewer than {FEW} seeds nothing is marked as better or worse.",
     NO_SEED: "Where no seed went well for both there is no difference.",
     NO_FIGURE: "Where one of the two has no such figure, as a file has no frames, there is no difference.",
 }

@@ -40,6 +40,7 @@ def compare(
     out: str | os.PathLike[str],
     flows: Sequence[str] = (),
     duration: str | None = None,
+    warmup: str | None = None,
     weights: str | Mapping[str, float] | None = None,
     join: Sequence[str | os.PathLike[str]] = (),
     workers: int | None = None,
@@ -59,7 +60,7 @@ def compare(
     ran = Ran(State("compare", 0, 0, 0, 0), None, ())
     if of_controllers:
         chosen = _listed("flows", flows)
-        of_conditions = conditions(_listed("over", over), flows=chosen, duration=duration, data=folders)
+        of_conditions = conditions(_listed("over", over), flows=chosen, duration=duration, warmup=warmup, data=folders)
         cases = definition.cases(of_controllers, of_conditions)
         joined.expect_alike(parts, of_controllers, of_conditions)
         study = definition.study(cases, _seeds(seeds), folder.path)
@@ -121,7 +122,10 @@ def _part(
         "controllers": [one.document for one in of_controllers],
         "conditions": [one.document for one in of_conditions],
         "cases": {case.name: [case.condition.name, case.contender.label] for case in cases},
-        "flows": {one.name: {"flows": list(one.measured), "links": list(one.links)} for one in of_conditions},
+        "flows": {
+            one.name: {"flows": list(one.measured), "links": list(one.links), "warmup_s": one.start_up[1]}
+            for one in of_conditions
+        },
     }
     return Part(out, json.dumps(document, indent=1, default=str) + "\n")
 
@@ -132,7 +136,7 @@ def _result(out: Path, here: Ran, parts: Sequence[Part], weights: Mapping[str, f
     medians = statistics.medians(runs)
     quantiles = statistics.quantiles(runs)
     kept = {key: path for part in reversed(parts) for key, path in part.series().items()}
-    flows = {name: (one["flows"], one["links"]) for part in parts for name, one in part.said["flows"].items()}
+    measured = {name: one for part in parts for name, one in part.said["flows"].items()}
     state, ran = here.state, here.state.finished - here.state.taken_over
     return ComparisonResult(
         out=out,
@@ -146,7 +150,8 @@ def _result(out: Path, here: Ran, parts: Sequence[Part], weights: Mapping[str, f
         ranking=rank(medians, weights),
         failures=_failures(runs),
         series=kept,
-        measured=flows,
+        measured={name: (one["flows"], one["links"]) for name, one in measured.items()},
+        warmups={name: one["warmup_s"] for name, one in measured.items()},
         remade=here.remade,
     )
 

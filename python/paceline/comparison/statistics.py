@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from paceline.comparison.figures import DELAYS, FIGURES, PARTS, quantile_column
+from paceline.studies.words import half_interval
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
 CONFIDENCE = 0.95
-RESAMPLES = 9999
-FEW = 10
-"""With fewer seeds the interval holds the mean less often than its name says: docs/compare.md has how often."""
+FEW = 5
+"""With fewer seeds nothing is called better or worse."""
 
 ONE_SEED = "one seed: no interval"
 NO_SEED = "no seed in common"
@@ -61,12 +60,12 @@ def differences(runs: pd.DataFrame, baseline: str) -> pd.DataFrame:
         for controller, own in of_condition.groupby("controller", sort=False):
             if controller != baseline:
                 key = {"condition": str(condition), "controller": str(controller), "baseline": baseline}
-                rows += [{**key, **row} for row in _paired(own.set_index("seed"), base, "/".join(key.values()))]
+                rows += [{**key, **row} for row in _paired(own.set_index("seed"), base)]
     head = ["condition", "controller", "baseline", "figure", "unit", "seeds", "baseline_mean", "difference"]
     return pd.DataFrame(rows, columns=[*head, "low", "high", "percent", "better", "note"])
 
 
-def _paired(own: pd.DataFrame, base: pd.DataFrame, name: str) -> Iterator[dict[str, Any]]:
+def _paired(own: pd.DataFrame, base: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """The differences of two controllers under one condition, a row for each figure."""
     import numpy as np
     import pandas as pd
@@ -77,7 +76,7 @@ def _paired(own: pd.DataFrame, base: pd.DataFrame, name: str) -> Iterator[dict[s
             continue
         both = pd.concat([own[column], base[column]], axis=1, join="inner").dropna().sort_index()
         ours, theirs = both.to_numpy().T
-        found = interval(ours - theirs, f"{name}/{column}")
+        found = interval(ours - theirs)
         if own[column].isna().all() or base[column].isna().all():
             found = (math.nan, math.nan, NO_FIGURE)
         elif found[2] == SAME and not settled:
@@ -88,7 +87,7 @@ def _paired(own: pd.DataFrame, base: pd.DataFrame, name: str) -> Iterator[dict[s
         low, high, note = found
         row |= {"baseline_mean": usual, "difference": mean, "low": low, "high": high}
         row["percent"] = 100 * mean / usual if len(both) and usual else math.nan
-        row["better"] = _verdict(low, high, figure.more)
+        row["better"] = _verdict(low, high, figure.more) if len(both) >= FEW else None
         yield row | {"note": note}
 
 
@@ -104,36 +103,17 @@ def _verdict(low: float, high: float, more: bool) -> bool | None:
     return (low > 0) == more
 
 
-def interval(values: np.ndarray[Any, Any], name: str, confidence: float = CONFIDENCE) -> tuple[float, float, str]:
-    """The interval of the mean of paired differences by bootstrap, and a note on it; `name` seeds the draws.
-
-    The percentiles are those of Hesterberg's expanded bootstrap ("What Teachers Should Know About the Bootstrap", The
-    American Statistician 69, 2015, section 5.1): the plain ones are too narrow for few values.
-    """
-    from scipy import stats
-
-    count = len(values)
-    if count == 0:
+def interval(values: np.ndarray[Any, Any]) -> tuple[float, float, str]:
+    """The interval of the mean of paired differences by Student's t, and a note on it."""
+    if len(values) == 0:
         return math.nan, math.nan, NO_SEED
-    if count == 1:
+    half = half_interval(list(values), CONFIDENCE)
+    if half is None:
         return math.nan, math.nan, ONE_SEED
     if (values == values[0]).all():
         return float(values[0]), float(values[0]), SAME
-    t = stats.t.ppf((1 + confidence) / 2, count - 1)
-    expanded = 1 - 2 * stats.norm.cdf(-math.sqrt(count / (count - 1)) * t)
-    found = stats.bootstrap(
-        (values,),
-        _mean,
-        n_resamples=RESAMPLES,
-        confidence_level=float(expanded),
-        method="percentile",
-        rng=zlib.crc32(name.encode()),
-    ).confidence_interval
-    return float(found.low), float(found.high), FEW_SEEDS if count < FEW else ""
-
-
-def _mean(values: np.ndarray[Any, Any], axis: int = -1) -> Any:
-    return values.mean(axis=axis)
+    mean = float(values.mean())
+    return mean - half, mean + half, FEW_SEEDS if len(values) < FEW else ""
 
 
 def quantiles(runs: pd.DataFrame) -> pd.DataFrame:
