@@ -79,7 +79,7 @@ def start(*arguments: str | Path) -> subprocess.Popen[str]:
 
 @cache
 def rust_example(name: str) -> str:
-    """The program of an example of the crates. All are compiled, as `cargo test` compiles them, with the same features."""
+    """The program of an example of the crates: all are compiled, with the features that `cargo test` gives them."""
     done = subprocess.run(
         ["cargo", "build", "--quiet", "--locked", "--workspace", "--examples"],
         cwd=ROOT,

@@ -54,7 +54,10 @@ def test_all_run_on_the_same_seeds_with_the_same_draws(compared: paceline.Compar
     assert list(runs["seed"]) == [1, 2, 3] * 3
     warmup, profile = compared.warmups["short"], "reference-2022"
     assert warmup == 0.333, "a sixth of two seconds"
-    overrides = {"flows.video.controller.profile": profile, "warmup": f"{warmup}s"}
+    bitrate = {"min": "50kbps", "start": "300kbps", "max": "100Mbps"}
+    overrides = {
+        "flows.video.controller.profile": profile, "flows.video.bitrate": bitrate, "warmup": f"{warmup}s",
+    }  # fmt: skip
     alone = paceline.run(SHORT, overrides=overrides, seed=2)
     row = runs[(runs["controller"] == "scream:reference-2022") & (runs["seed"] == 2)].iloc[0]
     flow = alone.summary["flows"]["video"]

@@ -139,9 +139,9 @@ def test_a_replaced_controller_brings_its_transport_and_keeps_the_medias_limits(
     [condition] = conditions.conditions([str(path)])
     texts = {one.label: condition.text(one) for one in contenders(["scream:rfc8298", "newreno", "ccid2", "tfrc"])}
     flows = {label: paceline.toml.loads(text)["flows"]["video"] for label, text in texts.items()}
-    assert flows["scream:rfc8298"]["controller"] == {
-        "kind": "scream", "profile": "rfc8298", "target_bitrate_max": "3Mbps"
-    }  # fmt: skip
+    assert flows["scream:rfc8298"]["controller"] == {"kind": "scream", "profile": "rfc8298"}
+    limits = {"min": "50kbps", "start": "300kbps", "max": "3Mbps"}
+    assert [flows[label].get("bitrate") for label in texts] == [limits, None, None, limits]
     assert flows["newreno"]["controller"] == {"kind": "newreno"}
     assert (flows["newreno"]["transport"], flows["newreno"]["source"]["kind"]) == ("tcp", "trace-encoder")
     assert not {"feedback", "playout"} & set(flows["newreno"])
@@ -203,6 +203,26 @@ def test_the_format_of_a_recording_is_told_where_there_is_only_one(
         assert traces.format_of(file) == expected
 
 
+@pytest.mark.parametrize(
+    ("controller", "flow", "expected"),
+    [
+        ("scream", "", {"min": "50kbps", "start": "300kbps", "max": "100Mbps"}),
+        ("urcp", 'bitrate = { start = "1Mbps" }', {"min": "50kbps", "start": "1Mbps", "max": "100Mbps"}),
+        ("scream", 'bitrate = { max = "200kbps" }', {"min": "50kbps", "max": "200kbps"}),
+        ("gcc", 'bitrate = { max = "20kbps" }', {"max": "20kbps"}),
+        ("scream,target_bitrate_min=500kbps", "", {"max": "100Mbps"}),
+        ("urcp,first_rate=80kbps", "", {"max": "100Mbps"}),
+        ("um,flow.bitrate.start=2Mbps", "", {"min": "50kbps", "start": "2Mbps", "max": "100Mbps"}),
+    ],
+)
+def test_all_have_the_same_bitrates_unless_asked(controller: str, flow: str, expected: dict[str, str]) -> None:
+    [condition] = conditions.conditions([f"{SHORT}{flow}\n"])
+    [one] = contenders([controller])
+    text = condition.text(one)
+    assert paceline.toml.loads(text)["flows"]["video"]["bitrate"] == expected
+    paceline.run(text)
+
+
 def test_a_clock_that_steps_back_once_is_a_clock(tmp_path: Path) -> None:
     file = tmp_path / "trace.txt"
     file.write_text("".join(f"{second - 3 * (second == 20)} {second % 3}\n" for second in range(40)))
@@ -218,7 +238,7 @@ def test_a_recording_becomes_a_call_whose_media_can_fill_it(tmp_path: Path) -> N
     assert condition.name == "walk"
     assert (table["duration"], table["links"]["network"]["delay"]) == ("3s", "5ms")
     assert table["links"]["network"]["queue"] == {"kind": "droptail", "limit": "100ms"}
-    assert table["flows"]["media"]["controller"]["target_bitrate_max"] == "12000kbps"
+    assert table["flows"]["media"]["bitrate"] == {"min": "50kbps", "start": "300kbps", "max": "12000kbps"}
     with pytest.raises(UsageError, match="found key 'dely'"):
         conditions.conditions([f"{tmp_path / 'walk.csv'},dely=5ms"])
     with pytest.raises(ScenarioError, match=r"over walk: links\.network\.delay: found 5"):

@@ -58,7 +58,7 @@ fn written_again(raw: &RawFeedback, size: usize, rts: &mut RtsUnwrapper) {
     for (now, then) in again.entries.iter().zip(&raw.entries) {
         assert_eq!(said(now), said(then));
     }
-    if raw.rts % 64 == 0 {
+    if raw.rts.is_multiple_of(64) {
         assert_eq!(again.rts, raw.rts);
     }
     split(&feedback, raw);

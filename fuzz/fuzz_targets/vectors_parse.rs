@@ -50,7 +50,7 @@ fn play(vectors: ConnectionVectors, seed: u64) {
     let mut receiver = ConversationsReceiver::new(controller, &tcp, config);
     let (mut now, mut heard) = (Time::ZERO, 0);
     for step in 0..2000 {
-        let lost = (step + seed) % 11 == 0;
+        let lost = (step + seed).is_multiple_of(11);
         if let Some(out) = sender.poll_transmit(now) {
             let arrived = |receiver: &mut ConversationsReceiver<Reno>| {
                 receiver.receive(now, out.packet, out.ecn, PathFacts::default()).payload.as_u64()

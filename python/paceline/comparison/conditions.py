@@ -24,7 +24,14 @@ from paceline.video.figures import seconds
 
 ConditionLike: TypeAlias = "str | Path | Mapping[str, Any]"
 
-LIMITS = ("target_bitrate_min", "target_bitrate_start", "target_bitrate_max")
+LIMITS = {
+    "min": ("target_bitrate_min",),
+    "start": ("target_bitrate_start", "first_rate"),
+    "max": ("target_bitrate_max",),
+}
+"""By the keys of `bitrate`, what controllers call them."""
+BITRATE = {"min": "50kbps", "start": "300kbps", "max": "100Mbps"}
+"""What every controller that carries media gets where the scenario says nothing: none is ahead by its own start."""
 """Parameters of a controller that say what the media can do: the next controller takes them over."""
 _FILES = ("trace", "file")
 """Keys of a scenario that name a file."""
@@ -90,11 +97,13 @@ def _copies(name: str, count: int) -> list[str]:
 
 def _replace(flow: dict[str, Any], contender: Contender, limits: Mapping[str, Any]) -> None:
     """Puts a controller into a flow, with what has to change with it."""
-    before = flow.get("controller")
-    said = dict(limits) | (dict(before) if isinstance(before, Mapping) else {})
-    taken_over = {key: said[key] for key in LIMITS if key in said and key in contender.parameters}
-    flow["controller"] = taken_over | contender.controller
+    bitrate = _bitrate(flow, contender, limits)
+    flow["controller"] = contender.controller
     flow["transport"] = contender.transport
+    if "feedback" in contender.keys:
+        flow["bitrate"] = bitrate
+    else:
+        flow.pop("bitrate", None)
     for key in ("record", *(key for key in OF_TRANSPORTS if key not in contender.keys)):
         flow.pop(key, None)
     if "streams" in flow and (contender.transport == "tcp" or "source" in contender.flow):
@@ -102,6 +111,25 @@ def _replace(flow: dict[str, Any], contender: Contender, limits: Mapping[str, An
         flow["source"] = next(iter(flow.pop("streams").values())).get("source")
     for name, value in contender.flow.items():
         grammar.put(flow, name, value)
+
+
+def _bitrate(flow: Mapping[str, Any], contender: Contender, limits: Mapping[str, Any]) -> dict[str, Any]:
+    """What the bitrate may be: as the flow or its controller says, else alike for all, less what a contender says."""
+    before = flow.get("controller")
+    before = before if isinstance(before, Mapping) else {}
+    of_controller = {key: before[name] for key, names in LIMITS.items() for name in names if name in before}
+    said = {**limits, **of_controller, **flow.get("bitrate", {})}
+    own = {key for key, names in LIMITS.items() if any(name in contender.controller for name in names)}
+    found = {key: value for key, value in (BITRATE | said).items() if key not in own}
+    for key in ("start", "min"):
+        if key not in said and (own or not _in_order(found)):
+            found.pop(key, None)
+    return found
+
+
+def _in_order(bitrate: Mapping[str, Any]) -> bool:
+    rates = [_core.quantity(str(bitrate[key])) or (0.0, "") for key in LIMITS if key in bitrate]
+    return rates == sorted(rates)
 
 
 def conditions(
@@ -304,4 +332,4 @@ def _recording(
     peak = peak_mbps(rate, data)
     link = {"rate": rate, "delay": DELAY, "queue": {"kind": "droptail", "limit": QUEUE}}
     table = _call(_stem(Path(phrase.head)), link, others, times)
-    return table, {"target_bitrate_max": f"{max(1, round(peak * 1000))}kbps"}
+    return table, {"max": f"{max(1, round(peak * 1000))}kbps"}

@@ -91,7 +91,7 @@ fn the_preference_is_of_whole_kilobits_unless_asked() {
             None,
             false,
         );
-        let [low, high] = [29_600, 30_400].map(|bps| {
+        let [low, high] = [99_600, 100_400].map(|bps| {
             estimator.objective(&Channel { inherent_loss: 0.01, bandwidth: Bitrate::from_bps(bps) })
         });
         assert_eq!(low == high, alike, "{low} {high}");

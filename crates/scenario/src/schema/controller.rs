@@ -5,7 +5,7 @@ use crate::params;
 use crate::reader::{Node, Table};
 use crate::spec::{ControllerSpec, StreamLimits, Transport};
 use paceline_cc::ControllerParams;
-use paceline_units::param::{ParamSet, Spec, Value};
+use paceline_units::param::{ParamError, ParamSet, Spec, Value};
 use paceline_units::text::one_of;
 use paceline_units::{Bitrate, Bytes, params};
 
@@ -154,13 +154,10 @@ impl BitrateKeys {
         Ok(Some(keys))
     }
 
-    fn values(&self) -> [Option<Bitrate>; 3] {
-        [self.min, self.start, self.max]
-    }
-
-    /// The limits that these values make of others.
+    /// The limits that these values make of others, which give way where they cross.
     fn over(&self, default: StreamLimits, table: &Table<'_>) -> Result<StreamLimits, ScenarioError> {
-        let (min, max) = (self.min.unwrap_or(default.min), self.max.unwrap_or(default.max));
+        let min = self.min.unwrap_or(default.min.min(self.max.unwrap_or(Bitrate::MAX)));
+        let max = self.max.unwrap_or(default.max.max(min));
         let start = self.start.unwrap_or(default.start.max(min).min(max));
         if min <= start && start <= max {
             return Ok(StreamLimits { min, start, max });
@@ -178,15 +175,22 @@ fn set_bitrate(
     params: &mut ControllerParams,
 ) -> Result<(), ScenarioError> {
     let Some(keys) = BitrateKeys::parse(flow)? else { return Ok(()) };
-    keys.over(StreamLimits::of(params), flow)?;
-    let names = params.bitrate_names();
-    for ((key, value), name) in ["min", "start", "max"].into_iter().zip(keys.values()).zip(names) {
-        let (Some(value), Some(name)) = (value, name) else { continue };
-        let node = flow.require("bitrate", BITRATE)?.table(BITRATE)?.require(key, BITRATE)?;
+    let StreamLimits { min, start, max } = keys.over(StreamLimits::of(params), flow)?;
+    let values = ["min", "start", "max"].into_iter().zip([min, start, max]);
+    for ((key, value), name) in values.zip(params.bitrate_names()) {
+        let Some(name) = name else { continue };
+        let node = flow.require("bitrate", BITRATE)?.table(BITRATE)?.find(key);
         if table.is_some_and(|table| table.find(name).is_some()) {
-            return Err(node.fail(&format!("nothing: the controller's {name} says it")));
+            match node {
+                Some(node) => return Err(node.fail(&format!("nothing: the controller's {name} says it"))),
+                None => continue,
+            }
         }
-        params.set(name, Value::Rate(value)).map_err(|error| node.fail(&error.expected))?;
+        let expected = |error: ParamError| match &node {
+            Some(node) => node.fail(&error.expected),
+            None => flow.fail("a bitrate that the controller cannot have", &error.expected),
+        };
+        params.set(name, Value::Rate(value)).map_err(expected)?;
     }
     Ok(())
 }

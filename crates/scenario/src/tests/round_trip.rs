@@ -393,6 +393,17 @@ fn bitrate_of_a_flow_is_what_its_controller_calls_so() {
 }
 
 #[test]
+fn what_a_controller_has_by_itself_gives_way_to_the_bitrate_that_is_said() {
+    let low = with(&[("flows.video.bitrate", "{ max = \"200kbps\" }")]).flows[0].streams[0].limits;
+    assert_eq!(
+        low.map(|limits| (limits.min, limits.start, limits.max)),
+        Some([200; 3].map(Bitrate::from_kbps).into())
+    );
+    let high = with(&[("flows.video.bitrate", "{ min = \"200Mbps\" }")]).flows[0].streams[0].limits;
+    assert_eq!(high.map(|limits| (limits.min, limits.max)), Some([200; 2].map(Bitrate::from_mbps).into()));
+}
+
+#[test]
 fn bitrate_of_a_flow_is_the_default_of_its_streams() {
     let flow = "[flows.f]\ncontroller = \"tfrc\"\npath = [\"l\"]\nbitrate = { max = \"2Mbps\" }\n\
                 [flows.f.streams.a]\nsource = \"frames\"\n[flows.f.streams.b]\nsource = \"frames\"\nbitrate = { start = \"300kbps\" }\n";
