@@ -59,14 +59,13 @@ test-others: ## Run the golden runs in the release build, the tests in real time
 
 .PHONY: golden
 golden: prerequisites
-	@# Without the optimization at the link, which takes minutes and changes no figure.
-	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 cargo test --release --locked --quiet -p paceline-sim --test golden
+	cargo test --profile golden --locked --quiet -p paceline-sim --test golden
 
 # Whole crates are named, so that all commands compile one set of features. Most of the time these tests wait.
 .PHONY: real-time
 real-time: developers
 	cargo test --workspace --locked --test real_time -- --test-threads=8
-	$(BIN)/python -m pytest -q -n 4 --dist worksteal -m "real_time or peer"
+	$(BIN)/python -m pytest -q -n 6 --dist worksteal -m "real_time or peer"
 	cargo test --workspace --locked --quiet --lib -- --ignored
 
 .PHONY: test-rust
@@ -162,8 +161,8 @@ fuzz: prerequisites ## Fuzz the parsers and the controllers for a short while
 	fuzz/run.sh
 
 .PHONY: fuzz-smoke
-fuzz-smoke: prerequisites ## Feed fuzz targets seeds, mutated seeds and noise for 5 s each, on any toolchain
-	FUZZ=smoke SECONDS_EACH=5 fuzz/run.sh
+fuzz-smoke: prerequisites ## Feed fuzz targets seeds, mutated seeds and noise for 3 s each, on any toolchain
+	FUZZ=smoke SECONDS_EACH=3 fuzz/run.sh
 
 .PHONY: picture
 picture: build ## Draw the README's picture anew

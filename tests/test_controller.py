@@ -84,7 +84,8 @@ def test_it_answers_what_it_is_told() -> None:
     marked.on_feedback(0.05, [(0, 0.02)], marked=[0], clock_step_s=0.001)
     fixed = paceline.Controller("fixed", rate="2Mbps")
     fixed.on_timeout(0.0)
-    assert fixed.pacing_mbps == 2.0
+    assert (fixed.pacing_mbps, fixed.pacing_burst_s) == (2.0, 0.0)
+    assert paceline.Controller("gcc", profile="libwebrtc").pacing_burst_s == 0.04
     assert (fixed.allowed_bytes, fixed.allowed_packets, fixed.window_bytes, fixed.srtt_s) == (None, None, None, None)
     assert fixed.take_discard() is None
 

@@ -255,11 +255,11 @@ def _changed(path: Path, change: Callable[[pd.DataFrame], pd.DataFrame]) -> None
 
 
 def _many(path: Path) -> None:
-    """A small file with a hundred million rows."""
+    """A small file with eleven million rows."""
     one = pq.read_table(path)
     rows = pa.table({name: pa.nulls(1_000_000, one.schema.field(name).type) for name in one.column_names})
     with pq.ParquetWriter(path, rows.schema, compression="zstd") as writer:
-        for _ in range(100):
+        for _ in range(11):
             writer.write_table(rows)
 
 

@@ -59,6 +59,10 @@ impl ControllerSession {
             Pacing::Rate(rate) | Pacing::Burst { rate, .. } => (rate, TimeDelta::ZERO),
             Pacing::Gap(gap) => (Bitrate::ZERO, gap),
         };
+        let burst = match self.answers.pacing {
+            Pacing::Burst { at_once, .. } => at_once,
+            Pacing::Off | Pacing::Rate(_) | Pacing::Gap(_) => TimeDelta::ZERO,
+        };
         let size = |bytes: Option<Bytes>| bytes.map_or(PACELINE_NEVER, Bytes::as_u64);
         let span = |span: Option<TimeDelta>| span.map_or(PACELINE_UNKNOWN, TimeDelta::as_nanos);
         PacelineState {
@@ -71,6 +75,7 @@ impl ControllerSession {
             in_flight: size(snapshot.in_flight),
             srtt_ns: span(snapshot.srtt),
             queue_delay_ns: span(snapshot.queue_delay),
+            pacing_burst_ns: burst.as_nanos().max(0) as u64,
             next_stream: self.answers.next_stream.map_or(-1, |stream| i32::from(stream.0)),
         }
     }

@@ -110,6 +110,8 @@ pub struct PacelineState {
     pub srtt_ns: i64,
     /// Queue delay as the controller estimates it; PACELINE_UNKNOWN where it does not.
     pub queue_delay_ns: i64,
+    /// Packets leave at once while what left before takes less than so long at pacing_bps; 0: one by one.
+    pub pacing_burst_ns: u64,
     /// Stream whose packet goes next; -1: by priority and credit.
     pub next_stream: i32,
 }

@@ -59,7 +59,7 @@ int main(int argc, char **argv) {
         }
         for (;;) {
             check(paceline_state(call, &state, sizeof state));
-            if (!waiting || next_send > now || state.allowed_bytes < SIZE || state.allowed_packets < 1 || sent - reported >= MOST)
+            if (!waiting || next_send > now + state.pacing_burst_ns || state.allowed_bytes < SIZE || state.allowed_packets < 1 || sent - reported >= MOST)
                 break;
             PacelineSent packet = { .sequence = sequence, .size = SIZE, .app_limited = --waiting == 0 };
             check(paceline_on_sent(call, now, &packet, sizeof packet));

@@ -285,6 +285,12 @@ impl Controller {
         if let Pacing::Gap(gap) = self.pacing() { Some(gap.as_secs_f64()) } else { None }
     }
 
+    /// Packets leave at once while what left before takes less than so long at that rate, in seconds; 0: one by one.
+    #[getter]
+    fn pacing_burst_s(&self) -> f64 {
+        if let Pacing::Burst { at_once, .. } = self.pacing() { at_once.as_secs_f64() } else { 0.0 }
+    }
+
     /// Sum of the target bitrates of all streams, headers in; `None`: the controller sets none.
     #[getter]
     fn target_mbps(&self) -> Option<f64> {

@@ -178,6 +178,40 @@ fn greedy_streams_share_by_priority() {
     });
 }
 
+/// From slides to a camera for games: each frame rate has most of what 30 frames per second have.
+#[test]
+fn every_frame_rate_has_its_part() {
+    judge("fps", |controller| {
+        let of = |fps: u32| {
+            let source = CAMERA.replace("fps = 30", &format!("fps = {fps}"));
+            rate(&call(controller, &stream("camera", &source, "")), "camera", LATE)
+        };
+        let usual = of(30);
+        let found = [5, 10, 60, 120].map(|fps| (fps, of(fps)));
+        println!("{controller:50} 30 fps {usual:.2}; {found:.2?}");
+        let judged = |(fps, found): &(u32, f64)| {
+            (*found >= 0.8 * usual, format!("{found:.2} Mbit/s at {fps} fps, {usual:.2} at 30"))
+        };
+        found.iter().map(judged).collect()
+    });
+}
+
+/// The application is silent for 20 s, longer than any timer.
+#[test]
+fn a_pause_costs_little() {
+    judge("pause", |controller| {
+        let paused = format!("pause = [[\"60s\", \"80s\"]]\n{}", stream("camera", CAMERA, ""));
+        let outcome = call(controller, &paused);
+        let of = |span| rate(&outcome, "camera", span);
+        let (before, during, after) = (of((40, 60)), of((63, 80)), of((85, 100)));
+        println!("{controller:50} {before:.2}, {during:.2}, {after:.2}");
+        vec![
+            (during < 0.01, format!("{during:.2} Mbit/s in the pause")),
+            (after >= 0.8 * before, format!("{after:.2} Mbit/s from 5 s after the pause on, {before:.2} before")),
+        ]
+    });
+}
+
 /// A call of an encoder that follows no target, 3 Mbit/s, over 5, 1 and 5 Mbit/s.
 fn beyond_the_link(controller: &str) -> Outcome {
     run(&format!(
