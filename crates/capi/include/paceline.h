@@ -186,6 +186,8 @@ typedef struct PacelineState {
   int64_t srtt_ns;
   // Queue delay as the controller estimates it; PACELINE_UNKNOWN where it does not.
   int64_t queue_delay_ns;
+  // Packets leave at once while what left before takes less than so long at pacing_bps; 0: one by one.
+  uint64_t pacing_burst_ns;
   // Stream whose packet goes next; -1: by priority and credit.
   int32_t next_stream;
 } PacelineState;

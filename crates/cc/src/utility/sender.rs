@@ -135,8 +135,10 @@ pub struct UtilitySender<L> {
     data_limited: DataLimited,
     /// Whether what the law was given of the path was seen not to be absurd.
     trusts_given: bool,
-    /// When coupling assigned a rate last.
-    assigned: Time,
+    /// From when on what arrives tells of the rate: coupling assigned it, or a pause of the application was over.
+    tells_from: Time,
+    /// When a packet left last.
+    sent: Time,
     /// The rate that was said last.
     said: Option<Bitrate>,
 }
@@ -173,7 +175,8 @@ impl<L: Law> UtilitySender<L> {
             silence: Silence::new(sender.feedback_patience),
             data_limited: DataLimited::new(),
             trusts_given: false,
-            assigned: Time::ZERO,
+            tells_from: Time::ZERO,
+            sent: Time::ZERO,
             params: sender,
             said: None,
         }
@@ -286,13 +289,17 @@ impl<L: Law> UtilitySender<L> {
         }
     }
 
+    /// Over so long what arrives is counted where it limits the rate.
+    fn limit_span(&self) -> TimeDelta {
+        TimeDelta::from_secs_f64(self.round_trip().as_secs_f64().clamp(LEAST_LIMIT_SPAN, DELIVERY_SPAN))
+    }
+
     /// Twice what arrives is the most, unless the application sent less than the rate (RFC 5348 section 4.3).
     fn limit(&mut self, newest: Time) {
-        let span = self.round_trip().as_secs_f64().clamp(LEAST_LIMIT_SPAN, DELIVERY_SPAN);
-        let Some(arrives) = self.delivery.rate(span, 0.0) else { return };
-        let span = TimeDelta::from_secs_f64(span);
+        let span = self.limit_span();
+        let Some(arrives) = self.delivery.rate(span.as_secs_f64(), 0.0) else { return };
         let measures = matches!(self.start.phase, Phase::SlowStart | Phase::Drain);
-        if measures || newest < self.assigned + span || self.data_limited.covers(newest, span) {
+        if measures || newest < self.tells_from + span || self.data_limited.covers(newest, span) {
             return;
         }
         self.trusts_given |= self.law.capacity().is_none_or(|capacity| arrives * ABSURD >= capacity);
@@ -457,6 +464,11 @@ impl<L: Law> Controller for UtilitySender<L> {
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
         self.stream(packet.stream).on_sent(packet.sequence);
         self.silence.on_sent(now, self.round_trip());
+        if now.saturating_since(core::mem::replace(&mut self.sent, now)) > self.limit_span() {
+            // What arrived before the pause, and that nothing did in it, tells nothing of the path.
+            self.tells_from = now;
+            self.delivery = Delivery::new();
+        }
         if !packet.app_limited {
             self.data_limited.on_not_limited(now, self.round_trip());
         }
@@ -501,7 +513,7 @@ impl<L: Law> Controller for UtilitySender<L> {
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
-        self.assigned = now;
+        self.tells_from = now;
         let rate = match assigned {
             Assigned::Rate(rate) => rate.as_bps_f64(),
             Assigned::Window(window) => {

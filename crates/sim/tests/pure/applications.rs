@@ -207,7 +207,10 @@ fn a_pause_costs_little() {
         println!("{controller:50} {before:.2}, {during:.2}, {after:.2}");
         vec![
             (during < 0.01, format!("{during:.2} Mbit/s in the pause")),
-            (after >= 0.8 * before, format!("{after:.2} Mbit/s from 5 s after the pause on, {before:.2} before")),
+            (
+                after >= 0.8 * before,
+                format!("{after:.2} Mbit/s from 5 s after the pause on, {before:.2} before"),
+            ),
         ]
     });
 }
