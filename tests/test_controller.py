@@ -85,7 +85,9 @@ def test_it_answers_what_it_is_told() -> None:
     fixed = paceline.Controller("fixed", rate="2Mbps")
     fixed.on_timeout(0.0)
     assert (fixed.pacing_mbps, fixed.pacing_burst_s) == (2.0, 0.0)
-    assert paceline.Controller("gcc", profile="libwebrtc").pacing_burst_s == 0.04
+    gcc = paceline.Controller("gcc", profile="libwebrtc", largest_packet="1212B")
+    gcc.on_offered(0.0, SIZE, queued=SIZE, oldest_s=0.0)
+    assert (gcc.pacing_mbps, gcc.pacing_burst_s) == (0.75, 0.04)
     assert (fixed.allowed_bytes, fixed.allowed_packets, fixed.window_bytes, fixed.srtt_s) == (None, None, None, None)
     assert fixed.take_discard() is None
 
