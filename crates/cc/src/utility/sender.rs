@@ -26,8 +26,8 @@ const SMALL: f64 = 0.75;
 const LONGEST_UNTOLD: TimeDelta = TimeDelta::from_millis(100);
 /// The largest packet is looked for in the present span of this length, and in the one before.
 const SIZES_SPAN: TimeDelta = TimeDelta::from_secs(1);
-/// The same where it limits the rate, if that is longer than a round trip.
-const LEAST_LIMIT_SPAN: f64 = 0.25;
+/// Who sends nothing for longer, and for a round trip, has paused.
+const SHORTEST_PAUSE: TimeDelta = TimeDelta::from_millis(250);
 /// A given capacity that is more than this times what arrives of a rate that is hardly less than twice that is absurd.
 const ABSURD: f64 = 4.0;
 const PART_OF_MOST: f64 = 0.9;
@@ -289,17 +289,16 @@ impl<L: Law> UtilitySender<L> {
         }
     }
 
-    /// Over so long what arrives is counted where it limits the rate.
-    fn limit_span(&self) -> TimeDelta {
-        TimeDelta::from_secs_f64(self.round_trip().as_secs_f64().clamp(LEAST_LIMIT_SPAN, DELIVERY_SPAN))
-    }
-
-    /// Twice what arrives is the most, unless the application sent less than the rate (RFC 5348 section 4.3).
+    /// Twice what arrives in a second is the most, unless the application sent less than the rate (RFC 5348 section 4.3). Links with
+    /// noise keep packets for a quarter of one.
     fn limit(&mut self, newest: Time) {
-        let span = self.limit_span();
-        let Some(arrives) = self.delivery.rate(span.as_secs_f64(), 0.0) else { return };
-        let measures = matches!(self.start.phase, Phase::SlowStart | Phase::Drain);
-        if measures || newest < self.tells_from + span || self.data_limited.covers(newest, span) {
+        let Some(arrives) = self.delivery.rate(DELIVERY_SPAN, 0.0) else { return };
+        let span = TimeDelta::from_secs_f64(DELIVERY_SPAN);
+        if matches!(self.start.phase, Phase::SlowStart | Phase::Drain) {
+            // A second in which the rate doubled many times tells nothing of the last of them.
+            self.tells_from = newest;
+        }
+        if newest < self.tells_from + span || self.data_limited.covers(newest, span) {
             return;
         }
         self.trusts_given |= self.law.capacity().is_none_or(|capacity| arrives * ABSURD >= capacity);
@@ -464,7 +463,9 @@ impl<L: Law> Controller for UtilitySender<L> {
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
         self.stream(packet.stream).on_sent(packet.sequence);
         self.silence.on_sent(now, self.round_trip());
-        if now.saturating_since(core::mem::replace(&mut self.sent, now)) > self.limit_span() {
+        if now.saturating_since(core::mem::replace(&mut self.sent, now))
+            > self.round_trip().max(SHORTEST_PAUSE)
+        {
             // What arrived before the pause, and that nothing did in it, tells nothing of the path.
             self.tells_from = now;
             self.delivery = Delivery::new();

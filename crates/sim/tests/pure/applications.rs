@@ -54,6 +54,7 @@ const LATE: (u32, u32) = (WARMUP, SECONDS);
 /// Controller, test and the reason.
 const EXEMPT: &[(&str, &str, &str)] = &[
     ("um\", profile = \"paper", "bound", CONSTANT),
+    ("um\", profile = \"paper", "twice", COUNTS),
     ("gcc\", profile = \"libwebrtc\"", "twice", PACE),
     ("rap\", profile = \"rap1999", "twice", COUNTS),
     ("rap\", profile = \"ns2", "twice", COUNTS),
