@@ -65,7 +65,7 @@ golden: prerequisites
 .PHONY: real-time
 real-time: developers
 	cargo test --workspace --locked --test real_time -- --test-threads=8
-	$(BIN)/python -m pytest -q -n 6 --dist worksteal -m "real_time or peer"
+	$(BIN)/python -m pytest -q -n 4 --dist worksteal -m "real_time or peer"
 	cargo test --workspace --locked --quiet --lib -- --ignored
 
 .PHONY: test-rust
