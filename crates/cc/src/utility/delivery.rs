@@ -25,6 +25,12 @@ impl Delivery {
         Delivery { marks: VecDeque::with_capacity(MARKS + 1), bits: 0.0, latest: f64::NEG_INFINITY }
     }
 
+    /// Arrivals are counted anew.
+    pub(super) fn forget(&mut self) {
+        self.marks.clear();
+        (self.bits, self.latest) = (0.0, f64::NEG_INFINITY);
+    }
+
     #[inline]
     pub(super) fn on_arrival(&mut self, at: f64, bits: f64) {
         if at < self.latest - COVERED {

@@ -137,8 +137,6 @@ pub struct UtilitySender<L> {
     trusts_given: bool,
     /// From when on what arrives tells of the rate: coupling assigned it, or a pause of the application was over.
     tells_from: Time,
-    /// When a packet left last.
-    sent: Time,
     /// The rate that was said last.
     said: Option<Bitrate>,
 }
@@ -176,7 +174,6 @@ impl<L: Law> UtilitySender<L> {
             data_limited: DataLimited::new(),
             trusts_given: false,
             tells_from: Time::ZERO,
-            sent: Time::ZERO,
             params: sender,
             said: None,
         }
@@ -462,14 +459,12 @@ impl<L: Law> Controller for UtilitySender<L> {
     #[inline]
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
         self.stream(packet.stream).on_sent(packet.sequence);
-        self.silence.on_sent(now, self.round_trip());
-        if now.saturating_since(core::mem::replace(&mut self.sent, now))
-            > self.round_trip().max(SHORTEST_PAUSE)
-        {
+        if now.saturating_since(self.silence.sent()) > self.round_trip().max(SHORTEST_PAUSE) {
             // What arrived before the pause, and that nothing did in it, tells nothing of the path.
             self.tells_from = now;
-            self.delivery = Delivery::new();
+            self.delivery.forget();
         }
+        self.silence.on_sent(now, self.round_trip());
         if !packet.app_limited {
             self.data_limited.on_not_limited(now, self.round_trip());
         }
@@ -488,7 +483,7 @@ impl<L: Law> Controller for UtilitySender<L> {
         let drained = self.flow.delta.is_none_or(|delta| delta <= queue);
         self.silence.on_report(now, self.round_trip(), in_flight, drained);
         if was_outage && !self.silence.is_outage() {
-            self.delivery = Delivery::new();
+            self.delivery.forget();
         }
         self.answer()
     }

@@ -70,7 +70,9 @@ impl<C: Controller> RtpSender<C> {
         }
         let total = total.as_bps_f64();
         let sharing = self.streams.iter().filter(|stream| stream.takes_share());
-        let mut claims: Vec<Claim> = sharing.map(|stream| stream.claim(now)).collect();
+        let mut claims = std::mem::take(&mut self.claims);
+        claims.clear();
+        claims.extend(sharing.map(|stream| stream.claim(now)));
         let common = level(total, &claims);
         for (place, stream) in self.streams.iter_mut().filter(|stream| stream.takes_share()).enumerate() {
             let claim = claims[place];
@@ -85,6 +87,7 @@ impl<C: Controller> RtpSender<C> {
             };
             stream.aim(now, Bitrate::from_bps_f64(share));
         }
+        self.claims = claims;
     }
 
     #[cold]

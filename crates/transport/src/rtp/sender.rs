@@ -9,6 +9,7 @@ use super::identity::DISCARD_AGE;
 use super::packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};
 use super::plausible::PlausibleTimes;
 use super::probing::{Probing, no_media};
+use super::shares::Claim;
 use super::streams::{FirstNumber, Presence};
 use super::transport_wide::TransportHistory;
 use crate::desired::WantedRate;
@@ -112,6 +113,8 @@ pub struct RtpSender<C> {
     pub(super) chosen: Option<StreamId>,
     /// What the controller named last, if it is for its streams to share.
     pub(super) total: Option<Bitrate>,
+    /// Room for what each stream wants of it.
+    pub(super) claims: Vec<Claim>,
     /// What the stream had been served by its weight that was served last.
     pub(super) served: f64,
     pub(super) results: Vec<PacketResult>,
@@ -193,6 +196,7 @@ impl<C: Controller> RtpSender<C> {
             allowance: Allowance::Unlimited,
             chosen: None,
             total: None,
+            claims: Vec::new(),
             served: 0.0,
             results: Vec::new(),
             plausible: PlausibleTimes::new(config.clock_step),
