@@ -88,6 +88,35 @@ impl ReportTimes {
     }
 }
 
+/// The span after an outage in which packets that left before its end tell nothing of the path: they waited for that.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unclear {
+    /// When the outage ended.
+    resumed: Time,
+    until: Time,
+}
+
+impl Unclear {
+    /// Everything tells of the path.
+    pub const NONE: Unclear = Unclear { resumed: Time::ZERO, until: Time::ZERO };
+
+    /// The span that begins with the end of an outage at `now`.
+    pub fn after(now: Time, span: TimeDelta) -> Unclear {
+        Unclear { resumed: now, until: now + span }
+    }
+
+    /// When it ends.
+    pub fn until(&self) -> Time {
+        self.until
+    }
+
+    /// Whether the fate of a packet that left at `sent` tells something of the path.
+    #[inline]
+    pub fn tells_path(&self, now: Time, sent: Time) -> bool {
+        now >= self.until || sent >= self.resumed
+    }
+}
+
 /// So many halvings are an outage, and not a report or two that were lost.
 const OUTAGE: u32 = 3;
 /// When reports come again the rate is lower by no more halves than these, before it doubles.
@@ -123,9 +152,8 @@ pub(crate) struct Silence {
     outage: bool,
     /// When the first report came after the last silence.
     heard_again: Time,
-    /// When the whole rate was used again after the last outage, and until when what left before tells nothing.
-    resumed: Time,
-    unclear_until: Time,
+    /// Begins when the whole rate is used again after an outage.
+    unclear: Unclear,
 }
 
 impl Silence {
@@ -143,9 +171,14 @@ impl Silence {
             due: None,
             outage: false,
             heard_again: Time::ZERO,
-            resumed: Time::ZERO,
-            unclear_until: Time::ZERO,
+            unclear: Unclear::NONE,
         }
+    }
+
+    /// When a packet was sent last.
+    #[inline]
+    pub fn sent(&self) -> Time {
+        self.sent
     }
 
     /// Whether there was an outage, and the whole rate is not used again.
@@ -157,7 +190,7 @@ impl Silence {
     /// Whether the fate of a packet that left at `sent` tells something of the path.
     #[inline]
     pub fn tells_path(&self, now: Time, sent: Time) -> bool {
-        !self.outage && (sent >= self.resumed || now >= self.unclear_until)
+        !self.outage && self.unclear.tells_path(now, sent)
     }
 
     /// The part of the controller's rate that may be used.
@@ -212,7 +245,7 @@ impl Silence {
         }
         if self.outage && self.halvings == 0 {
             self.outage = false;
-            (self.resumed, self.unclear_until) = (now, now + UNCLEAR.max(srtt * 2));
+            self.unclear = Unclear::after(now, UNCLEAR.max(srtt * 2));
         }
         self.wait(now, srtt);
         doubles

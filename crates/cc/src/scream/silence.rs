@@ -2,7 +2,7 @@
 //! a longer time what is outstanding is given up.
 
 use super::{Params, window::Window};
-use crate::silence::{FIRST_REPORT, ReportTimes, SHORTEST_INTERVAL, times};
+use crate::silence::{FIRST_REPORT, ReportTimes, SHORTEST_INTERVAL, Unclear, times};
 use crate::{Acked, TargetChange};
 use paceline_units::{Bytes, Time, TimeDelta};
 
@@ -29,9 +29,7 @@ pub struct Silence {
     slowed: Time,
     /// What held before reports stayed away, until the next one.
     pub interrupted: Option<Interrupted>,
-    /// Until when packets sent before `resumed` tell nothing of the queue: they waited for the path to come back.
-    resumed: Time,
-    unclear_until: Time,
+    unclear: Unclear,
     /// Packets sent before were given up: their round trips say nothing of the path.
     pub given_up_before: Time,
     /// What is due next, while something is in flight, and whether that is giving it up.
@@ -46,8 +44,7 @@ impl Silence {
             halvings: 0,
             slowed: Time::ZERO,
             interrupted: None,
-            resumed: Time::ZERO,
-            unclear_until: Time::ZERO,
+            unclear: Unclear::NONE,
             given_up_before: Time::ZERO,
             next: (Time::ZERO + FIRST_REPORT, true),
         }
@@ -78,7 +75,7 @@ impl Silence {
     /// Whether the delay of a packet that left at `sent` is that of the path and its queue.
     #[inline]
     pub fn tells_path(&self, now: Time, sent: Time) -> bool {
-        now >= self.unclear_until || sent >= self.resumed
+        self.unclear.tells_path(now, sent)
     }
 
     /// A report came. Answers whether the pace changes by that.
@@ -229,9 +226,9 @@ impl super::Scream {
             stream.rates.restore(now, rate);
         }
         // Not so soon again, or a queue would not be seen that makes reports late over and over.
-        if now >= self.silence.unclear_until + LATE {
-            let unclear = self.params.stall_time.max(times(self.srtt(), self.params.stall_round_trips));
-            (self.silence.resumed, self.silence.unclear_until) = (now, now + unclear);
+        if now >= self.silence.unclear.until() + LATE {
+            let span = self.params.stall_time.max(times(self.srtt(), self.params.stall_round_trips));
+            self.silence.unclear = Unclear::after(now, span);
         }
         self.set_pacing();
     }

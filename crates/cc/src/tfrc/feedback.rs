@@ -31,7 +31,7 @@ impl Tfrc {
         let first = self.round_trip.r().is_none();
         let r_sample = now - feedback.t_recvdata - feedback.t_delay;
         self.on_heard(now);
-        if first || self.tells_round_trip(now, feedback.t_recvdata) {
+        if first || self.unclear.tells_path(now, feedback.t_recvdata) {
             self.round_trip.on_sample(&self.params, r_sample.as_secs_f64());
         }
         let Some(r) = self.round_trip.r() else { return };

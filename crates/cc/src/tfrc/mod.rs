@@ -22,6 +22,7 @@ pub use params::Params;
 pub use receiver::TfrcReceiver;
 
 use crate::media_room::MediaRoom;
+use crate::silence::Unclear;
 use crate::{Allowance, FlowSetup, Pacing, SendQueueState, TargetChange, Update};
 use data_limited::DataLimited;
 use equation::Equation;
@@ -64,9 +65,8 @@ pub struct Tfrc {
     expired: bool,
     /// When the last feedback packet came.
     heard: Option<Time>,
-    /// When the first feedback packet came after an outage, and until when what left before tells no round-trip time.
-    resumed: Time,
-    unclear_until: Time,
+    /// Begins with the first feedback packet after an outage.
+    unclear: Unclear,
     /// The nominal send time of the next packet (section 4.6).
     nominal: Time,
     room: MediaRoom,
@@ -94,8 +94,7 @@ impl Tfrc {
             sent_since: false,
             expired: false,
             heard: None,
-            resumed: Time::ZERO,
-            unclear_until: Time::ZERO,
+            unclear: Unclear::NONE,
             nominal: Time::ZERO,
             room: MediaRoom::new(),
             params,

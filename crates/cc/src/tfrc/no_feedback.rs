@@ -1,6 +1,7 @@
 //! The nofeedback timer expires (RFC 5348 section 4.4).
 
 use super::Tfrc;
+use crate::silence::Unclear;
 use paceline_units::{Time, TimeDelta};
 
 impl Tfrc {
@@ -22,13 +23,8 @@ impl Tfrc {
         let outage = heard.is_some_and(|heard| now.saturating_since(heard) >= patience);
         if core::mem::take(&mut self.expired) && outage && patience > TimeDelta::ZERO {
             let two_rtts = TimeDelta::from_secs_f64(2.0 * self.round_trip.r().unwrap_or(0.0));
-            (self.resumed, self.unclear_until) = (now, now + patience.max(two_rtts));
+            self.unclear = Unclear::after(now, patience.max(two_rtts));
         }
-    }
-
-    /// Whether a packet that left at `sent` tells the round-trip time.
-    pub(super) fn tells_round_trip(&self, now: Time, sent: Time) -> bool {
-        sent >= self.resumed || now >= self.unclear_until
     }
 
     fn cut(&mut self, now: Time, r: f64, idle: bool) {

@@ -24,13 +24,11 @@ struct News {
 impl Controller for Ccid2 {
     fn on_offered(&mut self, now: Time, _offered: &Offered, queue: &SendQueueState) -> Update {
         self.room.on_queue(queue);
-        if self.flight.pipe > 0 && self.room.is_greedy() {
+        if self.flight.pipe == 0 {
+            self.window.on_idle(now, self.timeout.rto());
+        } else if self.room.is_greedy() {
             return self.allow(now);
         }
-        if self.flight.pipe > 0 {
-            return self.answer(now);
-        }
-        self.window.on_idle(now, self.timeout.rto());
         self.answer(now)
     }
 
