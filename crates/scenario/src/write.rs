@@ -152,13 +152,11 @@ fn queue(config: &QueueConfig) -> Value {
 fn flow_table(flow: &FlowSpec) -> Table {
     let mut table = Table::new();
     put(&mut table, "transport", flow.transport.name());
-    if let [StreamSpec { name: None, source, .. }] = flow.streams.as_slice() {
-        put(&mut table, "source", Inline::kind(source));
-    }
-    if let [stream @ StreamSpec { name: None, .. }] = flow.streams.as_slice()
-        && !flow.controller.has_limits()
-    {
-        put_bitrate(&mut table, stream, flow.controller.params.bitrate_names()[1].is_none());
+    if let [stream @ StreamSpec { name: None, .. }] = flow.streams.as_slice() {
+        put(&mut table, "source", Inline::kind(&stream.source));
+        if !flow.controller.has_limits() {
+            put_bitrate(&mut table, stream, flow.controller.params.bitrate_names()[1].is_none());
+        }
     }
     match flow.priority.as_slice() {
         // Several streams have priorities of their own; the flow's is said only where it shares with others.

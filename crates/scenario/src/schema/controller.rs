@@ -27,6 +27,8 @@ pub(super) struct Choice {
     pub(super) transport: Transport,
     pub(super) controller: ControllerSpec,
     pub(super) packet_size: Bytes,
+    /// The limits of streams that say none: the flow's, and for the rest those of the controller, if it has such parameters.
+    pub(super) limits: Option<StreamLimits>,
 }
 
 /// Reads a flow's transport, controller and largest packet.
@@ -81,10 +83,13 @@ fn finish(
 ) -> Result<Choice, ScenarioError> {
     let mss = table.and_then(|table| table.find("mss"));
     let (mut params, packet_size) = packet_size(flow, mss, transport, spec.params)?;
-    set_bitrate(flow, table, &mut params)?;
-    fit_start(flow, table, &mut params)?;
+    let said = set_bitrate(flow, table, &mut params)?;
+    fit_start(table, &mut params);
     params::check(table.unwrap_or(flow), &params)?;
-    Ok(Choice { transport, controller: ControllerSpec { profile: spec.profile, params }, packet_size })
+    let controller = ControllerSpec { profile: spec.profile, params };
+    let own = || controller.has_limits().then(|| StreamLimits::of(&controller.params));
+    let limits = said.or_else(own);
+    Ok(Choice { transport, controller, packet_size, limits })
 }
 
 /// What `packet_size` and `mss` say together: one follows from the other, and both must agree.
@@ -122,16 +127,10 @@ fn packet_size(
 }
 
 /// A first target that nobody gave follows the limits that somebody did.
-fn fit_start(
-    flow: &Table<'_>,
-    table: Option<&Table<'_>>,
-    params: &mut ControllerParams,
-) -> Result<(), ScenarioError> {
-    let said = BitrateKeys::parse(flow)?.is_some_and(|keys| keys.start.is_some());
-    if !said && table.is_none_or(|table| table.find(LIMITS[1]).is_none()) {
+fn fit_start(table: Option<&Table<'_>>, params: &mut ControllerParams) {
+    if table.is_none_or(|table| table.find(LIMITS[1]).is_none()) {
         params.start_within_limits();
     }
-    Ok(())
 }
 
 params! {
@@ -168,15 +167,16 @@ impl BitrateKeys {
     }
 }
 
-/// `bitrate` of a flow sets the parameters that say the same, under the names that they have there.
+/// `bitrate` of a flow sets the parameters that say the same, under the names that they have there. Answers the limits that hold then;
+/// none where the flow says nothing.
 fn set_bitrate(
     flow: &Table<'_>,
     table: Option<&Table<'_>>,
     params: &mut ControllerParams,
-) -> Result<(), ScenarioError> {
-    let Some(keys) = BitrateKeys::parse(flow)? else { return Ok(()) };
-    let StreamLimits { min, start, max } = keys.over(StreamLimits::of(params), flow)?;
-    let values = ["min", "start", "max"].into_iter().zip([min, start, max]);
+) -> Result<Option<StreamLimits>, ScenarioError> {
+    let Some(keys) = BitrateKeys::parse(flow)? else { return Ok(None) };
+    let limits = keys.over(StreamLimits::of(params), flow)?;
+    let values = ["min", "start", "max"].into_iter().zip([limits.min, limits.start, limits.max]);
     for ((key, value), name) in values.zip(params.bitrate_names()) {
         let Some(name) = name else { continue };
         let node = flow.require("bitrate", BITRATE)?.table(BITRATE)?.find(key);
@@ -192,20 +192,7 @@ fn set_bitrate(
         };
         params.set(name, Value::Rate(value)).map_err(expected)?;
     }
-    Ok(())
-}
-
-/// The limits of the streams of a flow that say none: the flow's, and for the rest those of the controller, if it has such
-/// parameters.
-pub(super) fn limits(
-    flow: &Table<'_>,
-    params: &ControllerParams,
-) -> Result<Option<StreamLimits>, ScenarioError> {
-    let default = StreamLimits::of(params);
-    match BitrateKeys::parse(flow)? {
-        Some(keys) => keys.over(default, flow).map(Some),
-        None => Ok(params.bitrate_names()[2].map(|_| default)),
-    }
+    Ok(Some(limits))
 }
 
 /// The limits of one of several streams: its own, and for the rest those of its flow.
@@ -214,20 +201,18 @@ pub(super) fn stream_limits(
     params: &ControllerParams,
     of_flow: Option<StreamLimits>,
 ) -> Result<Option<StreamLimits>, ScenarioError> {
-    let mut keys = BitrateKeys::parse(stream)?;
+    let said = BitrateKeys::parse(stream)?;
+    let (mut is_said, mut keys) = (said.is_some(), said.unwrap_or_default());
     // Their names before there was `bitrate`.
-    for (place, name) in LIMITS.into_iter().enumerate() {
+    for (name, value) in LIMITS.into_iter().zip([&mut keys.min, &mut keys.start, &mut keys.max]) {
         let Some(node) = stream.find(name) else { continue };
-        let keys = keys.get_or_insert_default();
-        let value = [&mut keys.min, &mut keys.start, &mut keys.max].into_iter().nth(place);
-        if let Some(value) = value
-            && value.replace(node.rate_above_zero()?).is_some()
-        {
+        if value.replace(node.rate_above_zero()?).is_some() {
             return Err(node.fail("nothing: bitrate says it"));
         }
+        is_said = true;
     }
-    match keys {
-        Some(keys) => keys.over(of_flow.unwrap_or(StreamLimits::of(params)), stream).map(Some),
-        None => Ok(of_flow),
+    if !is_said {
+        return Ok(of_flow);
     }
+    keys.over(of_flow.unwrap_or(StreamLimits::of(params)), stream).map(Some)
 }

@@ -26,7 +26,7 @@ pub(super) fn parse(
 ) -> Result<FlowSpec, ScenarioError> {
     let table = node.table("a table [flows.NAME]")?;
     table.only(&keys::names(keys::FLOW))?;
-    let Choice { transport, controller, packet_size } = controller::parse(&table)?;
+    let Choice { transport, controller, packet_size, limits } = controller::parse(&table)?;
     only_its_own(&table, transport, &controller.params)?;
     let usual_ecn = controller.usual_ecn();
     let ecn = table.find("ecn").map_or(Ok(usual_ecn), |node| {
@@ -46,7 +46,7 @@ pub(super) fn parse(
     let priority = coupling::priority(&table)?;
     let (start, stop) = times(&table, around)?;
     let there = (start, stop.unwrap_or(around.duration));
-    let streams = streams(&table, transport, &controller.params, (&priority, there))?;
+    let streams = streams(&table, transport, (&controller.params, limits), (&priority, there))?;
     let dccp = match transport {
         Transport::Dccp => {
             let frames = streams.iter().all(|stream| !matches!(stream.source, SourceSpec::Bulk(_)));
@@ -185,7 +185,7 @@ fn only_its_own(
 fn streams(
     flow: &Table<'_>,
     transport: Transport,
-    params: &ControllerParams,
+    (params, limits): (&ControllerParams, Option<StreamLimits>),
     (priority, there): (&[PriorityStep], (TimeDelta, TimeDelta)),
 ) -> Result<Vec<StreamSpec>, ScenarioError> {
     const EITHER: &str = "either source = { ... } or tables [flows.NAME.streams.STREAM]";
@@ -194,7 +194,7 @@ fn streams(
             name: None,
             source: only_source(&node, transport, params)?,
             priority: first_weight(priority),
-            limits: controller::limits(flow, params)?,
+            limits,
             start: None,
             stop: None,
         }]),
@@ -202,7 +202,7 @@ fn streams(
             if transport != Transport::Rtp {
                 return Err(node.fail("source = { ... }: only transport rtp carries several streams"));
             }
-            several(&node, params, controller::limits(flow, params)?, there)
+            several(&node, params, limits, there)
         }
         (Some(_), Some(streams)) => Err(streams.fail(EITHER)),
         (None, None) => Err(flow.missing("source", source::SOURCE)),
