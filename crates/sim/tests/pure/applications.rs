@@ -1,19 +1,17 @@
 //! Calls as applications make them: beside a camera speech that wants little, a stream with limits, streams of unequal priority.
 //! Every controller that carries media passes, under each of its profiles.
 
+use crate::members::{self, Member};
 use crate::world::{column, run};
 use paceline_cc::{ControllerParams, Steers};
 use paceline_sim::Outcome;
 
-/// Every controller that carries media: as a scenario writes it. Without SCReAM's tuned sets, which are `reference-2022` with other
-/// values.
-fn members() -> impl Iterator<Item = String> {
+/// Every controller that carries media.
+fn members() -> impl Iterator<Item = Member> {
     let carries = |params: &ControllerParams| {
         matches!(params.steers(), Steers::Media | Steers::Datagrams) && params.kind() != "fixed"
     };
-    ControllerParams::all()
-        .filter(move |(params, profile)| carries(params) && !profile.starts_with("scream-5g"))
-        .map(|(params, profile)| format!("{{ kind = \"{}\", profile = \"{profile}\" }}", params.kind()))
+    members::untuned().filter(move |member| carries(&member.params))
 }
 
 const SECONDS: u32 = 120;
@@ -51,15 +49,15 @@ fn rate(outcome: &Outcome, stream: &str, (from, to): (u32, u32)) -> f64 {
 
 const LATE: (u32, u32) = (WARMUP, SECONDS);
 
-/// Controller, test and the reason.
+/// Member, test and the reason.
 const EXEMPT: &[(&str, &str, &str)] = &[
-    ("um\", profile = \"paper", "bound", CONSTANT),
-    ("um\", profile = \"paper", "twice", COUNTS),
-    ("gcc\", profile = \"libwebrtc\"", "twice", PACE),
-    ("rap\", profile = \"rap1999", "twice", COUNTS),
-    ("rap\", profile = \"ns2", "twice", COUNTS),
-    ("scream\", profile = \"reference-2022", "limits", REFERENCE),
-    ("scream\", profile = \"reference-2022", "priority", REFERENCE),
+    ("um paper", "bound", CONSTANT),
+    ("um paper", "twice", COUNTS),
+    ("gcc libwebrtc", "twice", PACE),
+    ("rap rap1999", "twice", COUNTS),
+    ("rap ns2", "twice", COUNTS),
+    ("scream reference-2022", "limits", REFERENCE),
+    ("scream reference-2022", "priority", REFERENCE),
 ];
 const CONSTANT: &str = "its parameters do not adapt to the path, which is what URCP's authors show";
 const PACE: &str =
@@ -68,22 +66,15 @@ const COUNTS: &str =
     "it allows twice the larger of the last two counts, of 250 ms each, and hears of each a round trip later";
 const REFERENCE: &str = "the profile keeps what the papers measured: see Params::mended";
 
-/// Fails with all that is wrong, one line a controller, and with those that are exempt and need not be.
+/// Fails with all that is wrong, one line a fault, and with those that are exempt and need not be.
 fn judge(test: &str, what: impl Fn(&str) -> Vec<(bool, String)>) {
-    let wrong: Vec<String> = members()
-        .flat_map(|controller| {
-            let wrong: Vec<String> =
-                what(&controller).into_iter().filter(|(right, _)| !right).map(|(_, why)| why).collect();
-            let exempt = EXEMPT.iter().find(|(member, of, _)| controller.contains(member) && *of == test);
-            match exempt {
-                Some((_, _, why)) if wrong.is_empty() => {
-                    vec![format!("{controller} is exempt ({why}), but it passes")]
-                }
-                Some(_) => Vec::new(),
-                None => wrong.iter().map(|why| format!("{controller}: {why}")).collect(),
-            }
-        })
-        .collect();
+    let faults = |Member { name, controller, .. }: Member| {
+        let wrong = what(&controller).into_iter().filter(|(right, _)| !right);
+        wrong.map(|(_, why)| (name.clone(), why)).collect::<Vec<_>>()
+    };
+    let faults: Vec<_> = members().flat_map(faults).collect();
+    let exempt = EXEMPT.iter().filter(|(_, of, _)| *of == test).map(|(member, _, why)| (*member, *why));
+    let wrong = members::wrong(&faults, exempt);
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 

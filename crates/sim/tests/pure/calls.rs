@@ -2,8 +2,8 @@
 //! rate. Each row is a scenario beside another without the trouble, on 10 Mbit/s with 300 ms of queue. Every controller that names a
 //! target to an encoder passes every row, or stands in [`EXEMPT`] with the reason, and then must fail it.
 
+use crate::members::{self, Member};
 use crate::world::{column, flow, run};
-use paceline_cc::ControllerParams;
 use paceline_sim::Outcome;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -162,33 +162,18 @@ const LOSSES: &str =
 const GRADIENT: &str = "delays of packets that overtake each other look like an unsteady queue";
 const NOISE: &str = "a packet that a report leaves out counts as lost at once, though it was only overtaken";
 
-/// Every controller that names a target, under each of its profiles: name, and as a scenario writes it. Without SCReAM's tuned
-/// sets, which are `reference-2022` with other values, judged on recordings of mobile networks.
-fn members() -> Vec<(String, String)> {
+/// Every controller that names a target. SCReAM's tuned sets are judged on recordings of mobile networks.
+fn members() -> impl Iterator<Item = Member> {
     let kinds = ["scream", "gcc", "urcp", "um"];
-    let all = ControllerParams::all()
-        .filter(|(params, profile)| kinds.contains(&params.kind()) && !profile.starts_with("scream-5g"));
-    all.map(|(params, profile)| {
-        let kind = params.kind();
-        (format!("{kind} {profile}"), format!("{{ kind = \"{kind}\", profile = \"{profile}\" }}"))
-    })
-    .collect()
+    members::untuned().filter(move |member| kinds.contains(&member.params.kind()))
 }
 
 /// What is wrong with a row: members that fail it, and exempt ones that do not.
 fn wrong_in(row: &str, passes: impl Fn(&str) -> Result<(), String>) -> Vec<String> {
-    let mut wrong = Vec::new();
-    for (name, controller) in members() {
-        let exempt = EXEMPT.iter().find(|(member, of, _)| *member == name && *of == row);
-        match (passes(&controller), exempt) {
-            (Err(why), None) => wrong.push(format!("{row}: {name}: {why}")),
-            (Ok(()), Some((_, _, why))) => {
-                wrong.push(format!("{row}: {name} is exempt ({why}), but it passes"))
-            }
-            _ => {}
-        }
-    }
-    wrong
+    let fault = |Member { name, controller, .. }: Member| Some((name, passes(&controller).err()?));
+    let faults: Vec<_> = members().filter_map(fault).collect();
+    let exempt = EXEMPT.iter().filter(|(_, of, _)| *of == row).map(|(member, _, why)| (*member, *why));
+    members::wrong(&faults, exempt).into_iter().map(|wrong| format!("{row}: {wrong}")).collect()
 }
 
 #[test]
@@ -250,8 +235,8 @@ fn a_circuit_breaker_ends_a_call_that_stays_dead() {
         ("down = [[\"90s\", \"120s\"]]", true),
         ("down = [[\"90s\", \"104s\"]]", false),
     ];
-    for (_, controller) in
-        members().iter().filter(|(name, _)| ["scream robust", "gcc draft"].contains(&&**name))
+    for Member { controller, .. } in
+        members().filter(|member| ["scream robust", "gcc draft"].contains(&&*member.name))
     {
         let guarded = format!("{controller}\nrtp = {{ circuit_breaker = \"timeouts\" }}");
         for (return_link, ends) in DOWN {

@@ -22,6 +22,7 @@ mod ecn_checks;
 mod gcc;
 mod gcc_oracle;
 mod gcc_path;
+mod members;
 mod memory;
 mod ordinary_paths;
 mod pairs;

@@ -2,17 +2,18 @@
 //!
 //! What a controller's own source makes it do stands in a list beside each check, which demands that it does.
 
+use crate::members::{self, Member};
 use crate::world::{column, flow, run};
-use paceline_cc::{ControllerParams, Steers};
+use paceline_cc::Steers;
 use paceline_sim::Outcome;
 
 const CAMERA: &str = "{ kind = \"trace-encoder\", generator = \"frames\" }";
 
 /// A camera for `seconds` over the link `l`, with rows of a tenth of a second. `link` may go on with other tables.
-fn camera(kind: &str, profile: &str, link: &str, seconds: u32, flow: &str) -> Outcome {
+fn camera(controller: &str, link: &str, seconds: u32, flow: &str) -> Outcome {
     run(&format!(
         "duration = \"{seconds}s\"\nsample = \"100ms\"\n[flows.f]\nsource = {CAMERA}\npath = [\"l\"]\n{flow}\n\
-         controller = {{ kind = \"{kind}\", profile = \"{profile}\" }}\n[links.l]\n{link}\n"
+         controller = {controller}\n[links.l]\n{link}\n"
     ))
 }
 
@@ -27,18 +28,14 @@ fn rates(outcome: &Outcome, name: &str) -> Vec<f64> {
 }
 
 /// Each kind that controls something, under each profile.
-fn all() -> impl Iterator<Item = (ControllerParams, &'static str)> {
-    ControllerParams::all().filter(|(params, _)| !matches!(params.kind(), "fixed" | "none"))
+fn all() -> impl Iterator<Item = Member> {
+    members::all().filter(|member| !matches!(member.params.kind(), "fixed" | "none"))
 }
 
 /// Fails where a flow that is not excused has `faults`, and where one that is excused has none.
 fn judge(faults: &[(String, String)], excused: &[(&str, &str)]) {
-    let excuse = |name: &str| excused.iter().find(|(excused, _)| *excused == name);
-    let unexpected: Vec<_> = faults.iter().filter(|(name, _)| excuse(name).is_none()).collect();
-    assert!(unexpected.is_empty(), "{unexpected:#?}");
-    let idle: Vec<_> =
-        excused.iter().filter(|(name, _)| faults.iter().all(|(found, _)| found != name)).collect();
-    assert!(idle.is_empty(), "excused, and without fault: {idle:?}");
+    let wrong = members::wrong(faults, excused.iter().copied());
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
 /// Seconds for which more was sent than twice what arrived, in the mean over a second, and 100 kbit/s.
@@ -87,10 +84,9 @@ fn no_flow_sends_more_than_twice_what_arrives_for_long() {
         ),
     ];
     let mut faults = Vec::new();
-    for (params, profile) in all() {
-        let name = format!("{} {profile}", params.kind());
+    for Member { name, controller, .. } in all() {
         for (path, capacity) in paths {
-            let outcome = camera(params.kind(), profile, path, 30, "");
+            let outcome = camera(&controller, path, 30, "");
             let (seconds, most) = (too_fast_for(&outcome), rates(&outcome, "send_rate_mbps"));
             let fastest =
                 most.windows(10).map(|second| second.iter().sum::<f64>() / 10.0).fold(0.0, f64::max);
@@ -111,9 +107,8 @@ fn no_flow_sends_more_than_twice_what_arrives_for_long() {
 fn no_send_queue_grows() {
     let path = "rate = \"5Mbps\"\ndelay = \"25ms\"\nqueue = { limit = \"300ms\" }";
     let mut faults = Vec::new();
-    for (params, profile) in all() {
-        let name = format!("{} {profile}", params.kind());
-        let outcome = camera(params.kind(), profile, path, 300, "");
+    for Member { name, controller, .. } in all() {
+        let outcome = camera(&controller, path, 300, "");
         let waits = rates(&outcome, "send_queue_delay_ms");
         let (early, late) = (mean(&waits, 10.0, 60.0), mean(&waits, 240.0, 300.0));
         println!("{name}: {early:.1} ms, {late:.1} ms");
@@ -156,11 +151,11 @@ fn after_two_seconds_of_silence_the_rate_is_back_within_two() {
         ("rap ns2", LINEAR),
     ];
     let mut faults = Vec::new();
-    for (params, profile) in all().filter(|(params, _)| params.steers() != Steers::ByteStream) {
-        let name = format!("{} {profile}", params.kind());
+    for Member { name, controller, .. } in all().filter(|member| member.params.steers() != Steers::ByteStream)
+    {
         for (mbps, delay_ms, link_too) in [(5, 25, true), (5, 25, false), (20, 10, true), (2, 100, true)] {
             let link = silent(mbps, delay_ms, link_too);
-            let outcome = camera(params.kind(), profile, &link, 36, "return_path = [\"back\"]");
+            let outcome = camera(&controller, &link, 36, "return_path = [\"back\"]");
             let arrived = rates(&outcome, "throughput_mbps");
             let (before, after) = (mean(&arrived, 20.0, 30.0), mean(&arrived, 33.5, 34.5));
             println!("{name}, {mbps} Mbit/s: {before:.2}, {after:.2} Mbit/s");

@@ -1,0 +1,41 @@
+//! Every controller under each of its profiles, and which of them are excused from what all others must do.
+
+use paceline_cc::ControllerParams;
+
+/// A controller under a profile.
+pub(crate) struct Member {
+    /// Kind and profile.
+    pub(crate) name: String,
+    /// As a scenario writes it.
+    pub(crate) controller: String,
+    pub(crate) params: ControllerParams,
+}
+
+/// Those that there are.
+pub(crate) fn all() -> impl Iterator<Item = Member> {
+    ControllerParams::all().map(|(params, profile)| {
+        let kind = params.kind();
+        let controller = format!("{{ kind = \"{kind}\", profile = \"{profile}\" }}");
+        Member { name: format!("{kind} {profile}"), controller, params }
+    })
+}
+
+/// Without SCReAM's tuned sets, which are `reference-2022` with other values.
+pub(crate) fn untuned() -> impl Iterator<Item = Member> {
+    all().filter(|member| !member.name.starts_with("scream scream-5g"))
+}
+
+/// What is wrong of these faults, each with the name of its member: those of members that are not excused, and that one is excused
+/// and has none.
+pub(crate) fn wrong<'e>(
+    faults: &[(String, String)],
+    excused: impl Iterator<Item = (&'e str, &'e str)>,
+) -> Vec<String> {
+    let excused: Vec<_> = excused.collect();
+    let is_excused = |name: &str| excused.iter().any(|(excused, _)| *excused == name);
+    let unexpected = faults.iter().filter(|(name, _)| !is_excused(name));
+    let mut wrong: Vec<_> = unexpected.map(|(name, fault)| format!("{name}: {fault}")).collect();
+    let idle = excused.iter().filter(|(name, _)| faults.iter().all(|(found, _)| found != name));
+    wrong.extend(idle.map(|(name, why)| format!("{name} is excused ({why}), and has no fault")));
+    wrong
+}
