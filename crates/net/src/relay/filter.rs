@@ -29,7 +29,7 @@ pub(crate) struct Admitted {
 /// Lets the datagrams of one sender pass, and the answers of one receiver.
 #[allow(clippy::large_enum_variant, reason = "one per relay, never moved")]
 pub(crate) enum Filter {
-    Rtp(Box<SenderFilter>),
+    Rtp(SenderFilter),
     Dccp(ConnectionFilter),
 }
 
@@ -37,10 +37,7 @@ impl Filter {
     /// For a flow over its transport. `ssrc` is that of RTP's first stream.
     pub fn new(over: Over<'_>, ssrc: Option<u32>) -> Filter {
         match over {
-            Over::Rtp(rtp) => {
-                let filter = SenderFilter::new(ssrc.or(rtp.identity.ssrc), rtp.streams.len());
-                Filter::Rtp(Box::new(filter))
-            }
+            Over::Rtp(rtp) => Filter::Rtp(SenderFilter::new(ssrc.or(rtp.identity.ssrc), rtp.streams.len())),
             Over::Dccp(_) => Filter::Dccp(ConnectionFilter::new(SENDER_PATIENCE)),
         }
     }
