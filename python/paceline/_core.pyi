@@ -17,6 +17,7 @@ __all__ = [
     "RunOutput",
     "Scenario",
     "ScenarioError",
+    "bitrate_names",
     "browser",
     "build",
     "exchange",
@@ -263,6 +264,7 @@ class RunOutput:
     @property
     def links(self) -> list[tuple[str, str, str, bytes | list[str] | None, bytes]]: ...
 
+def bitrate_names(kind: str) -> list[str | None]: ...
 def quantity(text: str) -> tuple[float, str] | None: ...
 def run(
     scenario: Scenario,

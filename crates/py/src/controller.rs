@@ -3,8 +3,9 @@
 use crate::arguments::{configured, limits, numbers, seconds, span, time, wrong};
 use crate::half::Put;
 use paceline_cc::{
-    Allowance, Answers, AnyController, Controller as _, Offered, Pacing, PacketResult, PacketsReport, Probe,
-    ReceiverReport, Report, SendQueueState, SentPacket, Snapshot, Status, StreamId, Update,
+    Allowance, Answers, AnyController, Controller as _, ControllerParams, Offered, Pacing, PacketResult,
+    PacketsReport, Probe, ReceiverReport, Report, SendQueueState, SentPacket, Snapshot, Status, StreamId,
+    Update,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use pyo3::prelude::*;
@@ -340,4 +341,11 @@ fn queue(stream: u8, bytes: u64, oldest: Option<TimeDelta>, newest_frame: u64) -
     // The number of packets is no reason for any controller to do other things.
     let packets = u64::from(bytes > 0);
     SendQueueState { stream, bytes: Bytes::new(bytes), packets, oldest, newest_frame, greedy: false }
+}
+
+/// What controllers of a kind call the least, the first and the highest bitrate of media; `None` for those that they have no
+/// parameter for, or where there is no such kind.
+#[pyfunction]
+pub fn bitrate_names(kind: &str) -> [Option<&'static str>; 3] {
+    ControllerParams::with_profile(kind, None).map_or([None; 3], |(params, _)| params.bitrate_names())
 }

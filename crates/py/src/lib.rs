@@ -40,6 +40,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<source::Scenario>()?;
     module.add_class::<output::RunOutput>()?;
     module.add_function(wrap_pyfunction!(source::quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(controller::bitrate_names, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::run, module)?)?;
     module.add_function(wrap_pyfunction!(registry::registry_json, module)?)?;
     module.add_function(wrap_pyfunction!(registry::figures_json, module)?)?;

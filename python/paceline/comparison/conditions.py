@@ -24,15 +24,8 @@ from paceline.video.figures import seconds
 
 ConditionLike: TypeAlias = "str | Path | Mapping[str, Any]"
 
-LIMITS = {
-    "min": ("target_bitrate_min",),
-    "start": ("target_bitrate_start", "first_rate"),
-    "max": ("target_bitrate_max",),
-}
-"""By the keys of `bitrate`, what controllers call them."""
 BITRATE = {"min": "50kbps", "start": "300kbps", "max": "100Mbps"}
 """What every controller that carries media gets where the scenario says nothing: none is ahead by its own start."""
-"""Parameters of a controller that say what the media can do: the next controller takes them over."""
 _FILES = ("trace", "file")
 """Keys of a scenario that name a file."""
 MEDIA = {"kind": "trace-encoder", "generator": "frames", "fps": 50}
@@ -116,10 +109,9 @@ def _replace(flow: dict[str, Any], contender: Contender, limits: Mapping[str, An
 def _bitrate(flow: Mapping[str, Any], contender: Contender, limits: Mapping[str, Any]) -> dict[str, Any]:
     """What the bitrate may be: as the flow or its controller says, else alike for all, less what a contender says."""
     before = flow.get("controller")
-    before = before if isinstance(before, Mapping) else {}
-    of_controller = {key: before[name] for key, names in LIMITS.items() for name in names if name in before}
+    of_controller = _said_as_bitrate(before) if isinstance(before, Mapping) else {}
     said = {**limits, **of_controller, **flow.get("bitrate", {})}
-    own = {key for key, names in LIMITS.items() if any(name in contender.controller for name in names)}
+    own = _said_as_bitrate(contender.controller).keys()
     found = {key: value for key, value in (BITRATE | said).items() if key not in own}
     for key in ("start", "min"):
         if key not in said and (own or not _in_order(found)):
@@ -127,8 +119,14 @@ def _bitrate(flow: Mapping[str, Any], contender: Contender, limits: Mapping[str,
     return found
 
 
+def _said_as_bitrate(controller: Mapping[str, Any]) -> dict[str, Any]:
+    """What a controller's table says, by the keys of `bitrate`."""
+    names = zip(BITRATE, _core.bitrate_names(str(controller.get("kind"))), strict=True)
+    return {key: controller[name] for key, name in names if name is not None and name in controller}
+
+
 def _in_order(bitrate: Mapping[str, Any]) -> bool:
-    rates = [_core.quantity(str(bitrate[key])) or (0.0, "") for key in LIMITS if key in bitrate]
+    rates = [_core.quantity(str(bitrate[key])) or (0.0, "") for key in BITRATE if key in bitrate]
     return rates == sorted(rates)
 
 
