@@ -339,7 +339,7 @@ def _read(folder: Path) -> Result:
 
 
 class _Form(msgspec.Struct):
-    """What is asked of an end's `summary.json`."""
+    """The form of an end's `summary.json`."""
 
     name: str
     flows: dict[str, dict[str, Any]]

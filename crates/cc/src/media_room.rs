@@ -11,7 +11,7 @@ use paceline_units::{Bitrate, TimeDelta};
 /// However much waits, the encoder is told this part of the rate: frames keep coming.
 const LEAST: f64 = 0.1;
 
-/// What waits in the send queues of a flow.
+/// The media that waits in the send queues of a flow.
 #[derive(Clone, Debug)]
 pub(crate) struct MediaRoom {
     /// Bits that wait of each stream without its newest frame, which is on its way out.
@@ -33,7 +33,7 @@ impl MediaRoom {
         self.set(queue.stream, if queue.greedy { 0.0 } else { late });
     }
 
-    /// What waits of a stream that left never leaves.
+    /// The queue of a stream that left never leaves.
     pub(crate) fn on_stream(&mut self, stream: StreamId, change: StreamChange) {
         if matches!(change, StreamChange::Left | StreamChange::Gone) {
             self.set(stream, 0.0);

@@ -121,7 +121,7 @@ pub enum Pacing {
         rate: Bitrate,
         /// Rate at which a source that always has data leaves: the controller allows no more over time.
         mean: Bitrate,
-        /// What takes less than this at `rate` leaves at once, before a pause that makes up for it; zero: packet by packet.
+        /// Packets that take less than this at `rate` together leave at once, before a pause that makes up for it; zero: packet by packet.
         at_once: TimeDelta,
     },
     /// The gap after a packet is this long, whatever the packet's size.

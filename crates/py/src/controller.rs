@@ -343,7 +343,7 @@ fn queue(stream: u8, bytes: u64, oldest: Option<TimeDelta>, newest_frame: u64) -
     SendQueueState { stream, bytes: Bytes::new(bytes), packets, oldest, newest_frame, greedy: false }
 }
 
-/// What controllers of a kind call the least, the first and the highest bitrate of media; `None` for those that they have no
+/// The parameters of controllers of a kind for the least, the first and the highest bitrate of media; `None` for those that they have no
 /// parameter for, or where there is no such kind.
 #[pyfunction]
 pub fn bitrate_names(kind: &str) -> [Option<&'static str>; 3] {

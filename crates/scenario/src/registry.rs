@@ -283,7 +283,7 @@ pub fn playouts() -> Listing {
     family::<PlayoutConfig>()
 }
 
-/// What sessions, connections and reports do: the tables `bitrate`, `rtp`, `tcp`, `dccp` and `feedback` of a flow.
+/// Bitrates, sessions, connections and reports: the tables `bitrate`, `rtp`, `tcp`, `dccp` and `feedback` of a flow.
 pub fn transports() -> Listing {
     let window = Spec::by_hand(
         "max_window",

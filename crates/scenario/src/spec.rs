@@ -371,7 +371,7 @@ pub struct StreamLimits {
 }
 
 impl StreamLimits {
-    /// Those of a stream under a controller whose parameters have none.
+    /// The limits of a stream under a controller whose parameters have none.
     pub(crate) const NONE: StreamLimits =
         StreamLimits { min: Bitrate::ZERO, start: Bitrate::from_mbps(1), max: Bitrate::MAX };
 

@@ -99,7 +99,7 @@ impl WantedRate {
         self.last = now;
     }
 
-    /// What it offers, as [`OfferedRate::on_offered`] is told, under this target, which its source `follows` or not. True where
+    /// The stream offers bytes, as [`OfferedRate::on_offered`] is told, under this target, which its source `follows` or not. True where
     /// what it wants may have changed.
     pub fn on_offered(
         &mut self,
@@ -127,7 +127,7 @@ impl WantedRate {
         true
     }
 
-    /// What was offered in the first part of the first measurement: a start is soon over.
+    /// The rate in the first part of the first measurement: a start is soon over.
     fn first_rate(&self, now: Time) -> Option<Bitrate> {
         let watched = now.saturating_since(self.offered.since?);
         let is_first = self.offered.rate.is_none() && (FIRST..SILENT).contains(&watched);
@@ -142,12 +142,12 @@ impl WantedRate {
         self.wanted != before
     }
 
-    /// What it wants; absent if it would use any rate.
+    /// The rate that the stream wants; absent if it would use any.
     pub fn wanted(&self, now: Time) -> Option<Bitrate> {
         if now > self.last + IDLE { Some(Bitrate::ZERO) } else { self.wanted }
     }
 
-    /// What its application could use ([`OfferedRate::desired`]).
+    /// The rate that its application could use ([`OfferedRate::desired`]).
     pub fn desired(&self, source: &Source, limits: &Limits) -> Option<Bitrate> {
         self.offered.desired(source, true, limits)
     }

@@ -86,7 +86,7 @@ impl Pacer {
         }
     }
 
-    /// What leaves at once, as the time that it takes; absent where packets leave one by one.
+    /// The size of a burst, as the time that it takes; absent where packets leave one by one.
     #[inline]
     pub fn burst(&self) -> Option<TimeDelta> {
         match self.pacing {

@@ -79,7 +79,7 @@ COLUMNS = (
 SOURCES = tuple(
     dict.fromkeys(name for column in COLUMNS for name in (column.source, column.over) if name not in (None, "time"))
 )
-"""What is kept of a look: the statistics that the columns are made of."""
+"""The statistics of a look that are kept: those that the columns are made of."""
 
 
 class Looks(Sequence[Row]):

@@ -40,7 +40,7 @@ class PageServer:
         self._answers: queue.Queue[tuple[int, str]] = queue.Queue(maxsize=1)
         self._answered = False
         self.rows = Looks()
-        """What the page saw of the browser."""
+        """The looks of the page at the browser."""
         self.failure: str | None = None
         """What the page says went wrong."""
         self._told = threading.Event()
@@ -96,7 +96,7 @@ class PageServer:
 
 
 class _Look(msgspec.Struct):
-    """What a page says that it saw."""
+    """A look, as a page tells it."""
 
     time: float
     figures: dict[str, float | str | bool | None]

@@ -41,7 +41,7 @@ def say(text: str) -> None:
 
 
 def say_remade(faults: Sequence[str]) -> None:
-    """What was not as an earlier run had written it, and was made again."""
+    """Says which files were not as an earlier run had written them, and were made again."""
     for fault in faults[:FAULTS_SAID]:
         say(f"paceline: {fault}; made again")
     if len(faults) > FAULTS_SAID:

@@ -25,7 +25,7 @@ from paceline.video.figures import seconds
 ConditionLike: TypeAlias = "str | Path | Mapping[str, Any]"
 
 BITRATE = {"min": "50kbps", "start": "300kbps", "max": "100Mbps"}
-"""What every controller that carries media gets where the scenario says nothing: none is ahead by its own start."""
+"""Limits and start of every controller that carries media where the scenario says none: nobody is ahead by its own."""
 _FILES = ("trace", "file")
 """Keys of a scenario that name a file."""
 MEDIA = {"kind": "trace-encoder", "generator": "frames", "fps": 50}
@@ -107,7 +107,7 @@ def _replace(flow: dict[str, Any], contender: Contender, limits: Mapping[str, An
 
 
 def _bitrate(flow: Mapping[str, Any], contender: Contender, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """What the bitrate may be: as the flow or its controller says, else alike for all, less what a contender says."""
+    """Limits and start: as the flow or its controller says, else alike for all, less those that a contender says."""
     before = flow.get("controller")
     of_controller = _said_as_bitrate(before) if isinstance(before, Mapping) else {}
     said = {**limits, **of_controller, **flow.get("bitrate", {})}
@@ -120,7 +120,7 @@ def _bitrate(flow: Mapping[str, Any], contender: Contender, limits: Mapping[str,
 
 
 def _said_as_bitrate(controller: Mapping[str, Any]) -> dict[str, Any]:
-    """What a controller's table says, by the keys of `bitrate`."""
+    """The limits in a controller's table, by the keys of `bitrate`."""
     names = zip(BITRATE, _core.bitrate_names(str(controller.get("kind"))), strict=True)
     return {key: controller[name] for key, name in names if name is not None and name in controller}
 

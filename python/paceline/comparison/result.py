@@ -86,7 +86,7 @@ class ComparisonResult:
     warmups: Mapping[str, float] = field(default_factory=dict)
     """By condition, the seconds that only the figures of start-up count."""
     remade: tuple[str, ...] = ()
-    """What an earlier run had finished and was not as that wrote it: it was made again."""
+    """Files that an earlier run had finished and that were not as it wrote them: they were made again."""
 
     @property
     def baseline(self) -> str:

@@ -57,7 +57,7 @@ class StudyResult:
     error: str | None = None
     """The first experiment that failed, and why."""
     remade: tuple[str, ...] = ()
-    """What an earlier run had finished and was not as that wrote it: it was made again."""
+    """Files that an earlier run had finished and that were not as it wrote them: they were made again."""
     searches: TuningResult | None = None
     """What its searches found, if it has any."""
 
@@ -225,7 +225,7 @@ class Ran:
     error: str | None
     """The first experiment that failed, and why."""
     remade: tuple[str, ...]
-    """What an earlier run had finished and was not as that wrote it: it was made again."""
+    """Files that an earlier run had finished and that were not as it wrote them: they were made again."""
 
 
 def run_rows(

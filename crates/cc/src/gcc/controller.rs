@@ -12,7 +12,7 @@ use paceline_units::{Bitrate, Time, TimeDelta};
 const HIGHEST: Bitrate = Bitrate::from_mbps(1_000_000);
 
 impl Gcc {
-    /// What changed since `before` was said: target and pace, and a probe if one waits. Nothing before the first offer, where a
+    /// Target and pace, if they changed since `before` was said, and a probe if one waits. Nothing before the first offer, where a
     /// first pace is said.
     fn answer(&mut self, before: Bitrate) -> Update {
         let mut update = Update::none();

@@ -17,10 +17,10 @@ const LEAST: Bitrate = Bitrate::from_kbps(10);
 pub(super) struct Draining {
     within: TimeDelta,
     limit: f64,
-    /// What waits of each stream, and since when the oldest of it does.
+    /// The bytes that wait of each stream, and since when the oldest of them does.
     waiting: Vec<(Bytes, Time)>,
     rate: Bitrate,
-    /// What a queue that has waited for half the time leaves at, at most.
+    /// The highest rate at which a queue leaves that has waited for half the time.
     most: Bitrate,
 }
 

@@ -1,4 +1,4 @@
-//! What arrives, and how much may be sent because of it: no more than twice that (RFC 5348 section 4.3).
+//! The packets that arrive, and how many may be sent because of them: no more than twice as many (RFC 5348 section 4.3).
 //!
 //! RAP answers losses alone. On a path that queues for seconds it hears of them seconds late, and its rate would grow all
 //! the while; on one that carries a tenth of what it sends, losses say no more than on one that carries a half.

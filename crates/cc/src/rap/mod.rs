@@ -223,13 +223,13 @@ impl Rap {
         self.set_ipg(self.ipg.min(self.round_trip.least / INITIAL));
         (self.in_slow_start, self.slow_start_end) = (self.ipg > before, Some(before));
         self.hurries = true;
-        // What is lost of the rest belongs to the silence.
+        // Losses among the rest belong to the silence.
         self.streams.iter_mut().for_each(Outstanding::deactivate);
         self.restart_step(now);
         true
     }
 
-    /// What an encoder is told. Its packets are smaller than the largest, but half as large in the mean where it needs several for a
+    /// The encoder's target. Its packets are smaller than the largest, but half as large in the mean where it needs several for a
     /// frame: those of a rate that is too low say nothing of the next one.
     fn target(&self) -> Bitrate {
         let rate = self.size.max(self.largest / 2.0) * 8.0 / self.gap().as_secs_f64();

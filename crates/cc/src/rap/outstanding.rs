@@ -23,7 +23,7 @@ enum State {
     Done,
 }
 
-/// What the acknowledgement of a packet tells.
+/// The news in the acknowledgement of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum News {
     /// Nothing that was not known.

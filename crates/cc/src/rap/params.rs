@@ -41,7 +41,7 @@ params! {
 }
 
 impl Params {
-    /// What ns-2.35 does otherwise.
+    /// The choices of ns-2.35.
     fn ns2() -> Params {
         Params {
             slow_start: false,

@@ -9,7 +9,7 @@ use paceline_units::{Bytes, Time, TimeDelta};
 /// After a longer silence the path is another one, even if old packets are reported. Each such time halves what is gone back to.
 const LATE: TimeDelta = TimeDelta::from_secs(2);
 
-/// What held before reports stayed away.
+/// Window and target of before reports stayed away.
 #[derive(Clone, Copy, Debug)]
 pub struct Interrupted {
     /// The window.
@@ -27,7 +27,7 @@ pub struct Silence {
     pub halvings: u32,
     /// When the pace fell last.
     slowed: Time,
-    /// What held before reports stayed away, until the next one.
+    /// Window and target of before reports stayed away, until the next one.
     pub interrupted: Option<Interrupted>,
     unclear: Unclear,
     /// Packets sent before were given up: their round trips say nothing of the path.

@@ -163,7 +163,7 @@ impl Tfrc {
         Pacing::Rate(Bitrate::from_bps_f64((self.x_inst() * 8.0).max(1.0)))
     }
 
-    /// What an encoder is told. It may have no more than leaves.
+    /// The encoder's target: no more than leaves.
     fn target(&self) -> Bitrate {
         let rate = if self.room.is_greedy() { self.x } else { self.x.min(self.x_inst()) };
         self.room.target(rate * 8.0, self.params.media_part, self.params.media_drain)

@@ -13,7 +13,7 @@ const PATIENCE: f64 = 2.0;
 const MOST_PATIENCE: f64 = 8.0;
 /// A change of what was learned by less than this part makes a doubt unfounded.
 pub(super) const CHANGED: f64 = 0.15;
-/// What rates and delays are at present is their mean over the last span of this length.
+/// Present rates and delays are means over the last span of this length.
 const SPAN: TimeDelta = TimeDelta::from_secs(2);
 /// Where the path has carried more before, a span without a queue is waited for at first, and one more after each time that it did not
 /// again, up to the first of these; after the second number of times, twice as many each time, up to the third.
@@ -53,7 +53,7 @@ struct Span {
     delays: f64,
 }
 
-/// What a rate over R_MAX and a delay over the noise put in doubt.
+/// The doubt that a rate over R_MAX and a delay over the noise cast.
 fn doubt_of(rate: f64, delay: f64) -> Option<Doubt> {
     if rate < BELOW.0 && delay > BELOW.1 {
         Some(Doubt::Path)
@@ -68,11 +68,11 @@ fn doubt_of(rate: f64, delay: f64) -> Option<Doubt> {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Doubts {
     stands: Option<(Doubt, Time)>,
-    /// What is being learned anew, and what was learned before.
+    /// The doubt that is acted on, and the values learned before.
     pub(super) acting: Option<(Doubt, Learned)>,
     /// Of each doubt, in times of `reprobe_after`.
     patience: [f64; 2],
-    /// What the path had before it was found to carry less, as far as it was used.
+    /// Capacity and noise of the path before it was found to carry less, as far as it was used.
     before_fall: Option<Learned>,
     /// The highest mean rate in bit/s that arrived over a window.
     carried: f64,
@@ -99,7 +99,7 @@ impl Doubts {
         }
     }
 
-    /// What the path had before it fell, where it has the same capacity again.
+    /// Capacity and noise of the path before it fell, where it has the same capacity again.
     pub(super) fn known_before(&self, r_max: f64) -> Option<Learned> {
         self.before_fall.filter(|before| (r_max / before.r_max - 1.0).abs() <= CHANGED)
     }

@@ -460,7 +460,7 @@ impl<L: Law> Controller for UtilitySender<L> {
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
         self.stream(packet.stream).on_sent(packet.sequence);
         if now.saturating_since(self.silence.sent()) > self.round_trip().max(SHORTEST_PAUSE) {
-            // What arrived before the pause, and that nothing did in it, tells nothing of the path.
+            // Arrivals before the pause, and their absence in it, tell nothing of the path.
             self.tells_from = now;
             self.delivery.forget();
         }

@@ -121,7 +121,7 @@ impl Start {
         }
     }
 
-    /// What slow start has found where it measured a capacity: R_MAX is the most that ever arrived (equation 14), not what a link carries
+    /// The capacity that slow start has found where it measured one: R_MAX is the most that ever arrived (equation 14), not what a link carries
     /// that has just become slower; and the mean delay before, if slow start was long.
     pub(super) fn found(&self, measured: f64) -> (f64, Option<f64>) {
         let is_slower = self.count > 0 && self.seen > measured;

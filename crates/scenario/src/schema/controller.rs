@@ -12,7 +12,7 @@ use paceline_units::{Bitrate, Bytes, params};
 const CONTROLLER: &str = "a controller such as { kind = \"scream\", profile = \"rfc8298\" }";
 /// Controllers of later versions.
 const NOT_YET: [&str; 3] = ["scream2", "nada", "learned"];
-/// What a stream's limits were called before `bitrate`.
+/// The names of a stream's limits before `bitrate`.
 const LIMITS: [&str; 3] = ["target_bitrate_min", "target_bitrate_start", "target_bitrate_max"];
 
 /// RTP's header, which `packet_size` counts and `mss` does not.
@@ -134,7 +134,7 @@ fn fit_start(table: Option<&Table<'_>>, params: &mut ControllerParams) {
 }
 
 params! {
-    /// What the bitrate of media may be, headers in: `bitrate` of a flow or a stream.
+    /// The limits of the bitrate of media, headers in: `bitrate` of a flow or a stream.
     pub(crate) struct BitrateKeys {
         min: Option<Bitrate> = None, else "the controller's, or none", in 1e3, 1e12, "", "Lowest target bitrate";
         start: Option<Bitrate> = None, else "the controller's, within the limits", in 1e3, 1e12, "", "First target bitrate";
@@ -145,7 +145,7 @@ params! {
 const BITRATE: &str = "limits such as { min = \"50kbps\", start = \"300kbps\", max = \"5Mbps\" }";
 
 impl BitrateKeys {
-    /// Those of a flow or a stream: absent where it says none.
+    /// The limits of a flow or a stream: absent where it says none.
     fn parse(table: &Table<'_>) -> Result<Option<BitrateKeys>, ScenarioError> {
         let Some(node) = table.find("bitrate") else { return Ok(None) };
         let mut keys = BitrateKeys::default();

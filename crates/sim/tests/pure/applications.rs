@@ -15,7 +15,7 @@ fn members() -> impl Iterator<Item = Member> {
 }
 
 const SECONDS: u32 = 120;
-/// What comes before is not judged: the slowest ramp takes so long.
+/// The seconds before are not judged: the slowest ramp takes so long.
 const WARMUP: u32 = 30;
 const CAMERA: &str = "{ kind = \"trace-encoder\", generator = \"frames\", fps = 30 }";
 

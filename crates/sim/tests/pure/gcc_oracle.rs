@@ -139,7 +139,7 @@ struct Apart {
     range: (f64, f64),
 }
 
-/// What the crate has: between reports libwebrtc's rules alone, and fractions of kbit/s in the loss model.
+/// The profile as the crate has it: between reports libwebrtc's rules alone, and fractions of kbit/s in the loss model.
 fn libwebrtc() -> Params {
     Params {
         feedback_patience: 0.0,

@@ -11,7 +11,7 @@ pub(crate) struct Member {
     pub(crate) params: ControllerParams,
 }
 
-/// Those that there are.
+/// Every controller under each of its profiles.
 pub(crate) fn all() -> impl Iterator<Item = Member> {
     ControllerParams::all().map(|(params, profile)| {
         let kind = params.kind();
@@ -25,8 +25,8 @@ pub(crate) fn untuned() -> impl Iterator<Item = Member> {
     all().filter(|member| !member.name.starts_with("scream scream-5g"))
 }
 
-/// What is wrong of these faults, each with the name of its member: those of members that are not excused, and that one is excused
-/// and has none.
+/// The faults, each with the name of its member, of members that are not excused, and a line for each member that is excused and
+/// has none.
 pub(crate) fn wrong<'e>(
     faults: &[(String, String)],
     excused: impl Iterator<Item = (&'e str, &'e str)>,

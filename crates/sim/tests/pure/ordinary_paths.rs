@@ -1,6 +1,6 @@
 //! A camera under every controller on paths that many people have: long and short queues, links that become slow or fall silent.
 //!
-//! What a controller's own source makes it do stands in a list beside each check, which demands that it does.
+//! Excuses from a controller's own source stand in a list beside each check, which demands that they are needed.
 
 use crate::members::{self, Member};
 use crate::world::{column, flow, run};

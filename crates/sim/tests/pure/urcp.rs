@@ -100,7 +100,7 @@ fn a_dip_does_not_hide_the_capacity_that_was_used_before() {
     }
 }
 
-/// What waited for the end of an outage is no noise of the path.
+/// Packets that waited for the end of an outage tell no noise of the path.
 #[test]
 fn an_outage_leaves_no_queue() {
     for profile in PROFILES {
@@ -110,7 +110,7 @@ fn an_outage_leaves_no_queue() {
     }
 }
 
-/// What the path carried before a dip is tried again as soon as it is clear.
+/// The rate that the path carried before a dip is tried again as soon as it is clear.
 #[test]
 fn adaptive_is_back_ten_seconds_after_a_dip_and_loses_little() {
     for (length, rates_mbps) in [(60, [4, 1, 4]), (30, [4, 1, 4]), (100, [10, 2, 10])] {
@@ -130,7 +130,7 @@ fn adaptive_is_back_ten_seconds_after_a_dip_and_loses_little() {
     }
 }
 
-/// What is not half of what was sent tells that a given R_MAX is another path's: it costs no time, and is measured.
+/// Arrivals of less than half of the packets tell that a given R_MAX is another path's: it costs no time, and is measured.
 #[test]
 fn an_absurd_r_max_is_forgotten() {
     for profile in PROFILES {

@@ -117,7 +117,7 @@ impl Stream {
         matches!(self.source, Source::External) || self.source.follows_target()
     }
 
-    /// What it wants of the total, in bit/s.
+    /// The stream's claim on the total, in bit/s.
     fn claim(&self, now: Time) -> Claim {
         let least = self.limits.min.as_bps_f64();
         let wanted = self.wanted.wanted(now).unwrap_or(Bitrate::MAX).min(self.limits.max);

@@ -1,4 +1,4 @@
-//! What identifies the packets of an RTP session, and what guards it and its send queues.
+//! The identity of the packets of an RTP session, and its guards.
 
 use super::{CircuitBreakers, EcnChecks};
 use paceline_units::{TimeDelta, params};

@@ -85,7 +85,7 @@ impl<C: Controller> RtpSender<C> {
             if matches!(stream.source, Source::Bulk(_)) {
                 continue;
             }
-            // What is exactly as old as the limit goes.
+            // A packet exactly as old as the limit goes.
             let age = self.discard_age - TimeDelta::from_nanos(1);
             let dropped = stream.queue.discard_older_than(now, age);
             if let Some(oldest) = stream.queue.oldest() {

@@ -111,11 +111,11 @@ pub struct RtpSender<C> {
     pub(super) probing: Probing,
     pub(super) allowance: Allowance,
     pub(super) chosen: Option<StreamId>,
-    /// What the controller named last, if it is for its streams to share.
+    /// The total that the controller named last, if it is for its streams to share.
     pub(super) total: Option<Bitrate>,
     /// Room for what each stream wants of it.
     pub(super) claims: Vec<Claim>,
-    /// What the stream had been served by its weight that was served last.
+    /// The service by weight of the stream that was served last.
     pub(super) served: f64,
     pub(super) results: Vec<PacketResult>,
     pub(super) plausible: PlausibleTimes,
@@ -306,7 +306,7 @@ impl<C: Controller> RtpSender<C> {
         next
     }
 
-    /// What is sent again, then the controller's choice if it has something to send, else of those that have the one that was
+    /// Retransmissions, then the controller's choice if it has something to send, else of the streams that have the one that was
     /// served least by its priority.
     pub(super) fn choose(&self) -> Option<usize> {
         let waits = |id: &usize| self.streams.get(*id).is_some_and(|stream| !stream.queue.is_empty());

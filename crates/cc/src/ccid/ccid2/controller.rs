@@ -198,7 +198,7 @@ impl Ccid2 {
         Bytes::new(self.window.cwnd.saturating_mul(self.largest_packet.as_u64()))
     }
 
-    /// What an encoder may have of a window per smoothed round trip; absent before one is known.
+    /// The encoder's part of a window per smoothed round trip; absent before one is known.
     fn target(&self) -> Option<Bitrate> {
         let rate = self.window_bytes().as_bits_f64() / self.timeout.srtt()?.as_secs_f64();
         let target = self.room.target(rate, self.params.media_part, self.params.media_drain);
