@@ -92,4 +92,11 @@ def rust_example(name: str) -> str:
 
 
 def wait_for_listener(port: int) -> None:
-    until(f"a listener on port {port}", lambda: f":{port:04X} " in Path("/proc/net/udp").read_text())
+    """Waits until a process listens; one that ended with an error never will, and what it said is the test's."""
+
+    def listens() -> bool:
+        for process in _started:
+            assert (process.poll() or 0) <= 0, process.communicate()[1]
+        return f":{port:04X} " in Path("/proc/net/udp").read_text()
+
+    until(f"a listener on port {port}", listens)

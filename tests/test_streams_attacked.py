@@ -26,7 +26,7 @@ PLAN = {
     "flows.call.streams.screen.stop": "7s",
     "flows.call.rtp.rtcp": "true",
     # Loopback has no bottleneck, and what a busy machine can carry is not asked here.
-    "flows.call.controller.target_bitrate_max": "1Mbps",
+    "flows.call.bitrate.max": "1Mbps",
 }
 SETS = [word for key, value in PLAN.items() for word in ("--set", f"{key}={value}")]
 
