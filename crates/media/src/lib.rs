@@ -31,6 +31,7 @@
 //!                 payload: packet.payload,
 //!                 first: Some(packet.first),
 //!                 marker: packet.marker,
+//!                 key: Some(packet.key),
 //!                 sent: Some(now),
 //!                 wait: None,
 //!             },

@@ -117,7 +117,7 @@ figures! {
             summary Distribution: Distribution = |flow| (&flow.receiver.frame_delay).into(), shown 8;
         frame_delay_parts_ms "parts of the frame delay" ["", NONE] "Means of the parts of the frame delay; they add up to its mean where all are known.",
             summary Group: FrameDelayMeans = |flow| FrameDelayMeans::of(flow, flow.config.facts);
-        psnr_db "PSNR" ["dB", DISPLAY] "Peak signal-to-noise ratio of the luma of what is shown, over all frames from the first to the last that is shown: of source kind codec-model as the model has it, of kind codec as the pictures have it, in the summary alone.",
+        psnr_db "PSNR" ["dB", DISPLAY] "Peak signal-to-noise ratio of the luma of what is shown, over all frames captured: of source kind codec-model as the model has it, of kind codec as the pictures have it, in the summary alone.",
             column Mean = Cell::Receiver(|sample| sample.sums.judged.mean()),
             summary Mean: Option<f64> = |flow| flow.receiver.judged.mean();
         packets_sent "packets sent" ["packets", NONE] "Packets sent; at a receiver those that arrived and those that it knows to be lost.",

@@ -76,6 +76,7 @@ pub struct Media {
     header: Header,
     first: Option<bool>,
     marker: bool,
+    key: Option<bool>,
 }
 
 impl Media {
@@ -92,19 +93,20 @@ impl Media {
             transport,
             first,
             marker,
+            key,
             annotation: None,
         } = *packet
         else {
             return None;
         };
         let payload = payload.as_u64() as u32;
-        Some(Media { sequence, captured, payload, transport, stream, header, first, marker })
+        Some(Media { sequence, captured, payload, transport, stream, header, first, marker, key })
     }
 
     /// The packet that arrived.
     #[inline]
     pub fn packet(self) -> RtpPacket {
-        let Media { sequence, captured, payload, transport, stream, header, first, marker } = self;
+        let Media { sequence, captured, payload, transport, stream, header, first, marker, key } = self;
         RtpPacket {
             stream,
             sequence,
@@ -115,6 +117,7 @@ impl Media {
             transport,
             first,
             marker,
+            key,
             annotation: None,
         }
     }

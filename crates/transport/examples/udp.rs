@@ -113,6 +113,7 @@ fn receive(socket: &UdpSocket) -> Outcome<(u64, u64)> {
                     transport: 0,
                     first,
                     marker,
+                    key: None,
                     annotation,
                 };
                 receiver.receive(now, packet, Ecn::NotEct, PathFacts::default());

@@ -43,6 +43,10 @@ class Estimate:
     """PSNR of the luma."""
     predicted_db: float
     """PSNR of pictures that are predicted from the one before them by motion alone."""
+    key_counts: NDArray[np.float64]
+    """The counts of pictures that refer to no other."""
+    key_psnr_db: NDArray[np.float64]
+    """PSNR of those."""
 
     def at(self, bits_per_pixel: float, weights: tuple[float, ...] = WEIGHTS) -> float:
         """PSNR in dB of frames of so many bits per pixel."""
@@ -54,6 +58,13 @@ class Estimate:
         steepest = float((self.psnr_db[0] - self.psnr_db[1]) / max(bits[0] - bits[1], 0.3))
         above, below = max(0.0, wanted - float(bits[0])), max(0.0, float(bits[-1]) - wanted)
         return found + above * steepest - below * LOWEST_SLOPE
+
+    def key_frame(self, psnr_db: float, weights: tuple[float, ...] = WEIGHTS) -> float:
+        """Bits per pixel of a key frame of this PSNR."""
+        import numpy as np
+
+        bits = np.log2(np.maximum(self.key_counts @ np.array(weights), 1e-4))
+        return float(2 ** np.interp(psnr_db, self.key_psnr_db[::-1], bits[::-1]))
 
 
 def estimate(clip: Clip, refresh: int = 60) -> Estimate:
@@ -67,17 +78,21 @@ def estimate(clip: Clip, refresh: int = 60) -> Estimate:
     count = len(clip.pictures)
     length = min(SEGMENT, count)
     starts = np.linspace(0, count - length, SEGMENTS + 2)[1:-1].astype(int) if count > length else np.array([0])
-    found, missed = [], []
+    found, keys, missed = [], [], []
     for start in dict.fromkeys(starts.tolist()):
         luma = clip.pictures[start : start + length, :height, :width].astype(np.float32)
         sums, errors = _segment(luma, refresh)
         settled = min(SETTLING, length - 1)
         found.append(sums[settled:])
+        keys.append(sums[0])
         missed += errors
-    sums = np.concatenate(found)
-    psnr = np.mean(10 * np.log10(255**2 / np.maximum(sums[..., 0], 1e-3)), axis=0)
+    sums, firsts = np.concatenate(found), np.stack(keys)
+    psnr, key_psnr = (
+        np.mean(10 * np.log10(255**2 / np.maximum(one[..., 0], 1e-3)), axis=0) for one in (sums, firsts)
+    )
     predicted = 10 * np.log10(255**2 / max(float(np.mean(missed)), 1e-3)) if missed else 60.0
-    return Estimate(np.mean(sums[..., 1:], axis=0) / (width * height), psnr, float(min(60.0, predicted)))
+    counts, key_counts = (np.mean(one[..., 1:], axis=0) / (width * height) for one in (sums, firsts))
+    return Estimate(counts, psnr, float(min(60.0, predicted)), key_counts, key_psnr)
 
 
 def _segment(luma: Pixels, refresh: int) -> tuple[NDArray[np.float64], list[float]]:

@@ -1,4 +1,4 @@
-"""The parameters of source kind codec-model for a clip: by x264 at three rates over it, or estimated without x264."""
+"""The parameters of source kind codec-model for a clip: by x264 at five rates over it, or estimated without x264."""
 
 from __future__ import annotations
 
@@ -19,11 +19,19 @@ if TYPE_CHECKING:
 
 BITS_PER_PIXEL = 0.1
 """Where the model's parabola begins."""
-FITTED_RATES = (0.02, 0.15, 1.2)
+DOUBLINGS = (-3.5, 4.5)
+"""How far it reaches, in doublings of that."""
+OWN_SHARE = (0.01, 1.0)
+"""What the model takes for the share of a frame's own bits."""
+FITTED_RATES = (0.02, 0.05, 0.15, 0.4, 1.2)
 """Bits per pixel at which a clip is encoded to fit the parabola."""
 ESTIMATED_RATES = (0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.2)
 """Bits per pixel at which the parabola follows an estimate."""
-LOSSES = 4
+KEYED_RATES = (0.05, 0.1, 0.3)
+"""Bits per pixel at which key frames are compared with the frames before them."""
+KEYS = range(75, 275, 25)
+"""Frames that are key frames then."""
+LOSSES = 12
 """Slices that are taken away, one at a time, for what concealment leaves."""
 SETTLED = 75
 """Frames at the beginning of a sequence that are left out. The first frame is as large as the encoder's buffer, and
@@ -32,6 +40,8 @@ SHORTEST = 150
 """Frames that are coded for each rate at least."""
 DISTANCES = (1, 2, 4, 8, 16)
 """Frames between the pictures that are compared, for what a freeze costs."""
+FAR = 32
+"""Frames between pictures that have as little in common as any of the clip."""
 GUESSED = 0.45
 """Part of the way in dB from the last picture to one that is predicted with known motion, which concealment comes."""
 SETTINGS: dict[str, Any] = {
@@ -57,9 +67,12 @@ def constant(rate: float) -> Callable[[int], float]:
 
 
 def coded(
-    clip: Clip, bits_per_pixel: Callable[[int], float], frames: range
+    clip: Clip, bits_per_pixel: Callable[[int], float], frames: range, keys: range = range(0)
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Bits per pixel and PSNR in dB of these frames of the clip, encoded from its beginning at the rate of each."""
+    """Bits per pixel and PSNR in dB of these frames of the clip, encoded from its beginning at the rate of each.
+
+    `keys` are key frames beside the first.
+    """
     import numpy as np
 
     pixels = clip.size[0] * clip.size[1]
@@ -68,7 +81,7 @@ def coded(
     bits, psnr = [], []
     for frame in range(frames.stop):
         kbps = max(1, round(bits_per_pixel(frame) * pixels * SETTINGS["fps"] / 1000))
-        encoded = encoder.encode(Request(kbps, frame == 0))
+        encoded = encoder.encode(Request(kbps, frame == 0 or frame in keys))
         decoder = decoder or Decoder(encoder.parameter_sets)
         picture = decoder.decode(frame, encoded.slices)
         bits.append(payload(encoded.slices, SETTINGS["max_payload"]) * 8 / pixels)
@@ -83,19 +96,24 @@ def fit(clip: Clip) -> dict[str, float]:
     points = [coded(clip, constant(rate), settled(clip)) for rate in FITTED_RATES]
     doublings = [math.log2(float(np.mean(bits)) / BITS_PER_PIXEL) for bits, _ in points]
     sigma = np.median([np.std(np.log(bits)) for bits, _ in points])
-    found = _parabola(doublings, [float(np.mean(psnr)) for _, psnr in points]) | _frozen(clip)
+    found = _parabola(doublings, [float(np.mean(psnr)) for _, psnr in points])
+    found |= {"own_share": _own_share(clip, found)} | _frozen(clip)
     return found | {"sigma": float(sigma)} | _damaged(clip) | _size(clip)
 
 
 def estimated(clip: Clip) -> dict[str, float]:
     """The same from the clip's pixels alone, without an encoder."""
+    import numpy as np
+
     found, frozen = estimate(clip), _frozen(clip)
     parabola = _parabola(
         [math.log2(rate / BITS_PER_PIXEL) for rate in ESTIMATED_RATES], [found.at(rate) for rate in ESTIMATED_RATES]
     )
     # A decoder guesses how what is lost has moved, and finds a part of what an encoder finds that knows it.
     concealed = frozen["freeze_psnr"] + GUESSED * max(0.0, found.predicted_db - frozen["freeze_psnr"])
-    return parabola | frozen | {"concealed_psnr": concealed} | _size(clip)
+    own = [rate / found.key_frame(found.at(rate)) for rate in KEYED_RATES]
+    own_share = float(np.clip(np.exp(np.mean(np.log(own))), *OWN_SHARE))
+    return parabola | {"own_share": own_share} | frozen | {"concealed_psnr": concealed} | _size(clip)
 
 
 def _parabola(doublings: list[float], psnr: list[float]) -> dict[str, float]:
@@ -112,7 +130,35 @@ def _frozen(clip: Clip) -> dict[str, float]:
     apart = [distance for distance in DISTANCES if distance < len(clip.pictures)]
     far = [_apart(clip, distance) for distance in apart] or [60.0]
     fall = np.polyfit(np.log2(apart), far, 1) if len(apart) > 1 else (0.0, far[0])
-    return {"freeze_psnr": float(fall[1]), "freeze_slope": max(0.0, float(-fall[0]))}
+    apart = range(min(FAR, len(clip.pictures) - 1), len(clip.pictures), max(1, len(clip.pictures) // 8))
+    least = float(np.mean([_apart(clip, distance) for distance in apart])) if len(clip.pictures) > 1 else 60.0
+    return {
+        "freeze_psnr": float(fall[1]),
+        "freeze_slope": max(0.0, float(-fall[0])),
+        "freeze_least": min(least, float(fall[1])),
+        "unseen_psnr": 10 * math.log10(255**2 / max(float(np.var(clip.pictures[:, : clip.size[1]])), 0.1)),
+    }
+
+
+def _own_share(clip: Clip, parabola: dict[str, float]) -> float:
+    """How much of a frame's quality its own bits make: a key frame has it from that share of its bits alone."""
+    import numpy as np
+
+    found = []
+    for rate in KEYED_RATES:
+        bits, psnr = coded(clip, constant(rate), range(KEYS.start, KEYS.stop), KEYS)
+        for frame in range(0, len(bits), KEYS.step):
+            found.append(_bits_per_pixel(parabola, float(psnr[frame])) / bits[frame])
+    return float(np.clip(np.exp(np.mean(np.log(found))), *OWN_SHARE))
+
+
+def _bits_per_pixel(parabola: dict[str, float], psnr: float) -> float:
+    """At how many bits per pixel the parabola has this PSNR; where it never has, those of its end."""
+    import numpy as np
+
+    doublings = np.linspace(*DOUBLINGS, 401)
+    values = parabola["psnr"] + doublings * (parabola["slope"] + parabola["curvature"] * doublings)
+    return BITS_PER_PIXEL * 2 ** float(doublings[int(np.argmin(np.abs(values - psnr)))])
 
 
 def _size(clip: Clip) -> dict[str, float]:
@@ -157,7 +203,7 @@ def predicted(params: dict[str, float], bits_per_pixel: Sequence[float] | NDArra
     """PSNR in dB of frames of so many bits per pixel, as the model has it."""
     import numpy as np
 
-    doublings = np.clip(np.log2(np.asarray(bits_per_pixel) / BITS_PER_PIXEL), -3.5, 4.5)
+    doublings = np.clip(np.log2(np.asarray(bits_per_pixel) / BITS_PER_PIXEL), *DOUBLINGS)
     values: NDArray[np.float64] = params["psnr"] + doublings * (params["slope"] + params["curvature"] * doublings)
     return values
 

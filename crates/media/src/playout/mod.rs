@@ -82,6 +82,8 @@ pub struct ArrivedPacket {
     pub first: Option<bool>,
     /// Whether it is its frame's last packet.
     pub marker: bool,
+    /// Whether its frame is a key frame; none where the wire does not say.
+    pub key: Option<bool>,
     /// When the sender sent it, where known.
     pub sent: Option<Time>,
     /// How long it waited in the queues of links, where known.
@@ -97,6 +99,12 @@ pub struct DisplayedFrame {
     pub displayed: Time,
     /// Payload of the frame.
     pub bytes: Bytes,
+    /// Whether it is a key frame; none where the wire does not say.
+    pub key: Option<bool>,
+    /// Packets of the frame.
+    pub packets: u64,
+    /// Packets of the frame that arrived by its playout time.
+    pub in_time: u64,
     /// Whether it was complete only after its playout time.
     pub late: bool,
     /// Where its delay came from.
@@ -110,10 +118,21 @@ pub struct DisplayedFrame {
 pub struct GivenUp {
     /// How many they are.
     pub frames: u64,
-    /// Packets of them that arrived.
+    /// How many of them are key frames, where the wire says so.
+    pub keys: u64,
+    /// Packets of them that arrived by the playout time.
     pub arrived: u64,
-    /// Packets that did not arrive, of them and of frames between them of which none did.
+    /// Packets that did not, of them and of frames between them of which none did.
     pub missing: u64,
+}
+
+impl core::ops::AddAssign for GivenUp {
+    fn add_assign(&mut self, other: GivenUp) {
+        self.frames += other.frames;
+        self.keys += other.keys;
+        self.arrived += other.arrived;
+        self.missing += other.missing;
+    }
 }
 
 /// The delay of a frame from capture to display, by where it arose; of the packet of it that arrived last. The parts
@@ -185,10 +204,11 @@ impl Playout {
 
     /// An empty buffer.
     pub fn new(config: PlayoutConfig) -> Playout {
+        let delay = if let PlayoutConfig::Fixed(params) = config { Some(params.delay) } else { None };
         Playout {
             config,
             window: SequenceWindow::new(),
-            pending: PendingFrames::new(),
+            pending: PendingFrames::new(delay),
             passed: None,
             shown_end: None,
             given_up: GivenUp::default(),
@@ -338,12 +358,23 @@ impl Playout {
             self.shown.pop_front();
         }
         let parts = frame.delay_parts(now);
-        let (captured, bytes) = (frame.captured, frame.bytes);
+        let (captured, bytes, key) = (frame.captured, frame.bytes, frame.key);
+        let (packets, in_time) = (frame.received, frame.in_time);
         let given_up = core::mem::take(&mut self.given_up);
         let missing = self.shown_end.map_or(0, |end| self.window.missing(end.saturating_add(1)..frame.low));
         self.shown_end = Some(frame.high);
-        let given_up = GivenUp { missing, ..given_up };
-        self.shown.push_back(DisplayedFrame { captured, displayed: now, bytes, late, parts, given_up });
+        let given_up = GivenUp { missing: given_up.missing + missing, ..given_up };
+        self.shown.push_back(DisplayedFrame {
+            captured,
+            displayed: now,
+            bytes,
+            key,
+            packets,
+            in_time,
+            late,
+            parts,
+            given_up,
+        });
     }
 
     fn give_up_oldest(&mut self) {
@@ -351,7 +382,9 @@ impl Playout {
         self.passed = Some(frame.captured);
         self.counters.incomplete += 1;
         self.given_up.frames += 1;
-        self.given_up.arrived += frame.received;
+        self.given_up.keys += u64::from(frame.key == Some(true));
+        self.given_up.arrived += frame.in_time;
+        self.given_up.missing += frame.received - frame.in_time;
     }
 
     fn evict_oldest(&mut self, now: Time) {

@@ -18,14 +18,20 @@ pub(super) struct PendingFrame {
     pub captured: Time,
     pub bytes: Bytes,
     pub complete: Option<Complete>,
-    /// Packets that arrived, and the lowest and highest of their sequence numbers.
+    /// Whether it is a key frame, where the wire says so.
+    pub key: Option<bool>,
+    /// Packets that arrived, those of them that did by the playout time, and the lowest and highest of their sequence
+    /// numbers.
     pub received: u64,
+    pub in_time: u64,
     pub low: u64,
     pub high: u64,
     /// What packet `low` says about being the first.
     low_is_first: Option<bool>,
     /// Sequence number of the marker.
     end: Option<u64>,
+    /// The playout time, where it is known before the frame is complete; else it never comes.
+    deadline: Time,
     /// Of the packet that arrived last.
     arrived: Time,
     sent: Option<Time>,
@@ -33,16 +39,19 @@ pub(super) struct PendingFrame {
 }
 
 impl PendingFrame {
-    fn new(now: Time, packet: &ArrivedPacket) -> PendingFrame {
+    fn new(now: Time, packet: &ArrivedPacket, deadline: Time) -> PendingFrame {
         PendingFrame {
             captured: packet.captured,
             bytes: packet.payload,
             complete: None,
+            key: packet.key,
             received: 1,
+            in_time: u64::from(now <= deadline),
             low: packet.sequence,
             high: packet.sequence,
             low_is_first: packet.first,
             end: packet.marker.then_some(packet.sequence),
+            deadline,
             arrived: now,
             sent: packet.sent,
             wait: packet.wait,
@@ -67,6 +76,7 @@ impl PendingFrame {
     fn extend(&mut self, now: Time, packet: &ArrivedPacket) {
         self.bytes += packet.payload;
         self.received += 1;
+        self.in_time += u64::from(now <= self.deadline);
         self.high = packet.sequence;
         self.arrived = now;
         self.sent = packet.sent;
@@ -92,11 +102,13 @@ impl PendingFrame {
 #[derive(Clone, Debug)]
 pub(super) struct PendingFrames {
     frames: VecDeque<PendingFrame>,
+    /// Time from a frame's capture to its display, where it is fixed.
+    delay: Option<TimeDelta>,
 }
 
 impl PendingFrames {
-    pub(super) fn new() -> PendingFrames {
-        PendingFrames { frames: VecDeque::with_capacity(8) }
+    pub(super) fn new(delay: Option<TimeDelta>) -> PendingFrames {
+        PendingFrames { frames: VecDeque::with_capacity(8), delay }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -120,7 +132,10 @@ impl PendingFrames {
         let index = self.frames.partition_point(|frame| frame.captured < packet.captured);
         match self.frames.get_mut(index) {
             Some(frame) if frame.captured == packet.captured => frame.add(now, packet),
-            _ => self.frames.insert(index, PendingFrame::new(now, packet)),
+            _ => {
+                let deadline = self.delay.map_or(Time::MAX, |delay| packet.captured + delay);
+                self.frames.insert(index, PendingFrame::new(now, packet, deadline));
+            }
         }
         index
     }

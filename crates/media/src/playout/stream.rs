@@ -22,7 +22,8 @@ impl StreamPlayout {
         }
         let path = now.saturating_since(captured);
         let parts = FrameDelayParts { send_queue: None, link_queue: None, path, dejitter: TimeDelta::ZERO };
-        DisplayedFrame { captured, displayed: now, bytes, late: false, parts, given_up: GivenUp::default() }
+        let given_up = GivenUp::default();
+        DisplayedFrame { captured, displayed: now, bytes, key: None, packets: 1, in_time: 1, late: false, parts, given_up }
     }
 
     /// Counts of this stream's frames so far.

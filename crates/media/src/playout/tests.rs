@@ -21,6 +21,7 @@ fn packet(sequence: u64, frame: u64, part: u64, parts: u64) -> ArrivedPacket {
         payload: Bytes::new(1000 + part),
         first: Some(part == 0),
         marker: part + 1 == parts,
+        key: Some(frame == 0),
         sent: Some(at(frame * INTERVAL + 3)),
         wait: Some(millis(4)),
     }
@@ -69,7 +70,17 @@ fn a_frame_is_shown_with_its_last_packet_and_its_delay_is_explained() {
     };
     let given_up = GivenUp::default();
     let bytes = Bytes::new(3003);
-    let expected = DisplayedFrame { captured: at(0), displayed: at(12), bytes, late: false, parts, given_up };
+    let expected = DisplayedFrame {
+        captured: at(0),
+        displayed: at(12),
+        bytes,
+        key: Some(true),
+        packets: 3,
+        in_time: 3,
+        late: false,
+        parts,
+        given_up,
+    };
     assert_eq!((playout.poll(), playout.poll()), (Some(expected), None));
     assert_eq!(parts.total(), millis(12));
     assert_eq!((playout.next_timeout(), playout.counters().displayed), (None, 1));
@@ -116,7 +127,7 @@ fn a_frame_says_what_was_given_up_before_it() {
     let given_up: Vec<_> = core::iter::from_fn(|| playout.poll()).map(|frame| frame.given_up).collect();
     let none = GivenUp::default();
     let (one, two) =
-        (GivenUp { frames: 1, arrived: 2, missing: 1 }, GivenUp { frames: 1, arrived: 1, missing: 5 });
+        (GivenUp { frames: 1, keys: 0, arrived: 2, missing: 1 }, GivenUp { frames: 1, keys: 0, arrived: 1, missing: 5 });
     assert_eq!(given_up, [none, one, two]);
 }
 
@@ -381,7 +392,8 @@ proptest! {
             let wait = known.then_some(TimeDelta::from_nanos(sequence as i64));
             let first = known.then_some(first);
             let payload = Bytes::new(sequence);
-            playout.on_packet(now, &ArrivedPacket { sequence, captured, payload, first, marker, sent, wait });
+            let key = known.then_some(marker);
+            playout.on_packet(now, &ArrivedPacket { sequence, captured, payload, first, marker, key, sent, wait });
             playout.handle_timeout(now);
             prop_assert!(playout.pending.len() <= Playout::MAX_PENDING);
         }

@@ -27,7 +27,8 @@ fn run(
                 *next += 1;
                 let (captured, payload, first, marker) =
                     (packet.captured, packet.payload, Some(packet.first), packet.marker);
-                let arrived = ArrivedPacket { sequence, captured, payload, first, marker, sent, wait: None };
+                let key = Some(packet.key);
+                let arrived = ArrivedPacket { sequence, captured, payload, first, marker, key, sent, wait: None };
                 if sequence % 97 != 0 {
                     playout.on_packet(now + TimeDelta::from_millis(5), &arrived);
                 }

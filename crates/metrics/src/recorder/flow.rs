@@ -102,6 +102,8 @@ impl FlowRecorder {
         let (times, streams) = (config.times, config.streams.len());
         let window = Window::new(times.warmup.max(config.start), config.stop);
         let there = Window::new(config.start, config.stop);
+        let mut quality = config.quality.clone();
+        quality.iter_mut().flatten().for_each(|model| model.begin(Time::ZERO + config.start));
         FlowRecorder {
             window,
             states: recorded
@@ -109,7 +111,7 @@ impl FlowRecorder {
                 .map(|place| (format!("state.{}", states[*place].name), states[*place]))
                 .collect(),
             sender: SenderHalf::new((window, there), streams, recorded, states.len()),
-            receiver: ReceiverHalf::new(window, config.quality.clone(), streams, times),
+            receiver: ReceiverHalf::new(window, quality, streams, times),
             transfers: TransferRecord::new(window),
             config,
         }

@@ -263,6 +263,7 @@ impl ReceiverHalf {
 
     pub(super) fn end(&mut self, at: Time, playout: PlayoutCounters) {
         self.ended = Some(at);
+        self.quality.iter_mut().flatten().for_each(|model| self.judged += model.finish(at));
         // A window that ends before it begins holds nothing.
         let Some(before) = self.begin else { return };
         self.incomplete = playout.incomplete.saturating_sub(before.incomplete);

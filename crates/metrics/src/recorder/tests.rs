@@ -349,7 +349,17 @@ fn frames_and_the_parts_of_their_delay() {
         let (captured, displayed) = (at(captured), at(displayed));
         let (parts, given_up) = (parts(send_queue), GivenUp::default());
         recorder
-            .displayed(STREAM, &DisplayedFrame { captured, displayed, bytes, late: false, parts, given_up });
+            .displayed(STREAM, &DisplayedFrame {
+                captured,
+                displayed,
+                bytes,
+                key: None,
+                packets: 1,
+                in_time: 1,
+                late: false,
+                parts,
+                given_up,
+            });
     }
     // One frame was captured before the window began.
     let mut sender = sender(Shown::default());

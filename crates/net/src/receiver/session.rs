@@ -155,6 +155,7 @@ impl<'a> Session<'a> {
                 transport,
                 first,
                 marker,
+                key: None,
                 annotation,
             };
             match packet.kind {

@@ -31,6 +31,7 @@ impl Call {
             transport: script.word() as u16,
             first: Some(true),
             marker: true,
+            key: None,
             annotation: None,
         };
         let timestamp = script.word();

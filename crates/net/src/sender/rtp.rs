@@ -441,6 +441,7 @@ mod tests {
             transport: 0,
             first: Some(false),
             marker: false,
+            key: None,
             annotation: None,
         };
         let (mut codec, mut bytes) = (codec(7), Vec::new());
@@ -516,6 +517,7 @@ mod tests {
                 transport: 0,
                 first: Some(true),
                 marker: true,
+                key: None,
                 annotation,
             };
             let encoded = codec.encode(Time::from_nanos(5_000 + sequence), &packet, &mut bytes);

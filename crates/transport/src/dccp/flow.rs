@@ -136,6 +136,7 @@ impl<F: Ccids> DccpSender<F> {
                     header: header.as_u64() as u8,
                     first,
                     marker: left == 0,
+                    key: Some(frame.key),
                 }),
             };
             let taken = self.connection.enqueue(now, datagram.clone(), count as usize, max).unwrap_or(0);
@@ -439,6 +440,7 @@ fn arrived(rtp: &RtpDatagram, facts: PathFacts) -> ArrivedPacket {
         payload: Bytes::new(u64::from(rtp.media)),
         first: rtp.first,
         marker: rtp.marker,
+        key: rtp.key,
         sent: facts.sent,
         wait: facts.wait,
     }

@@ -52,6 +52,7 @@ fn a_receiver_half_hears_of_each_arrival_and_its_reports_replace_the_others() {
         transport: 0,
         first: None,
         marker: true,
+        key: None,
         annotation,
     };
     let facts = PathFacts { sent: Some(at(3)), ..PathFacts::default() };

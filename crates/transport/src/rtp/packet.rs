@@ -55,6 +55,8 @@ pub struct RtpPacket {
     pub first: Option<bool>,
     /// Whether it is the last packet of its frame.
     pub marker: bool,
+    /// Whether its frame is a key frame, where that is known: RTP does not say it on the wire.
+    pub key: Option<bool>,
     /// What the sender half of the controller put on it.
     pub annotation: Option<Annotation>,
 }

@@ -133,6 +133,7 @@ fn padding_is_reported_on_but_neither_payload_nor_frame() {
         transport: 0,
         first: None,
         marker: true,
+        key: None,
         annotation: None,
     };
     receiver.receive(ms(1010), next, Ecn::NotEct, PathFacts::default());

@@ -331,6 +331,7 @@ fn arrived(packet: &RtpPacket, facts: PathFacts) -> ArrivedPacket {
         payload: packet.payload,
         first: packet.first,
         marker: packet.marker,
+        key: packet.key,
         sent: facts.sent,
         wait: facts.wait,
     }

@@ -367,6 +367,7 @@ impl<C: Controller> RtpSender<C> {
             transport: 0,
             first: Some(false),
             marker: false,
+            key: Some(queued.key),
             annotation: None,
         };
         let packet = Transmit { packet, size, ecn: self.ecn, stream: id, queued: queued.queued };
@@ -547,6 +548,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
             },
             first: Some(queued.first),
             marker: queued.marker,
+            key: Some(queued.key),
             annotation: self.controller.annotation(now, stream_id),
         };
         let size = packet.size();

@@ -27,6 +27,7 @@ fn packet(sequence: u64, marker: bool) -> RtpPacket {
         transport: 0,
         first,
         marker,
+        key: None,
         annotation,
     }
 }

@@ -63,6 +63,7 @@ fn numbers_run_over_all_streams_and_a_report_finds_its_packets() {
             transport: sent.transport.expect("it has one"),
             first: None,
             marker: false,
+            key: None,
             annotation: None,
         };
         receiver.receive(at(20 + n as u64), packet, Ecn::Ce, PathFacts::default());
@@ -99,6 +100,7 @@ fn packets_that_their_stream_refuses_are_reported_by_the_numbers_that_all_share(
         transport,
         first: None,
         marker: false,
+        key: None,
         annotation: None,
     };
     receiver.receive(at(0), packet(100_000, 7), Ecn::NotEct, PathFacts::default());

@@ -258,6 +258,8 @@ pub struct RtpDatagram {
     pub first: Option<bool>,
     /// Whether it is the last packet of its frame.
     pub marker: bool,
+    /// Whether its frame is a key frame; none where the wire does not say.
+    pub key: Option<bool>,
 }
 
 impl Payload {

@@ -46,6 +46,7 @@ fn rfc_5762_section_4_1_a_datagram_is_an_rtp_packet() {
         header: 12,
         first: Some(false),
         marker: true,
+        key: Some(false),
     };
     packet.payload = Payload::Rtp(rtp);
     let Payload::Bytes(payload) = decode(&bytes(&packet, &V4), &V4).expect("it is right").payload else {

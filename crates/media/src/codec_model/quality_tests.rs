@@ -1,0 +1,192 @@
+
+use super::*;
+use crate::FrameDelayParts;
+
+fn shown(number: u64, bytes: u64, late: bool) -> DisplayedFrame {
+    let given_up = GivenUp::default();
+    let captured = Time::from_nanos(number * 33_333_333);
+    let parts = FrameDelayParts {
+        send_queue: None,
+        link_queue: None,
+        path: TimeDelta::ZERO,
+        dejitter: TimeDelta::ZERO,
+    };
+    let (bytes, key) = (Bytes::new(bytes), Some(number == 0));
+    DisplayedFrame { captured, displayed: captured, bytes, key, packets: 4, in_time: 0, late, parts, given_up }
+}
+
+/// A judge to whom each frame's own bits are all that count.
+fn judge() -> QualityModel {
+    judge_with(1.0)
+}
+
+/// A judge with round parameters, so that a preset can be fitted anew.
+fn judge_with(own_share: f64) -> QualityModel {
+    let params = QualityParams {
+        psnr: 40.47,
+        slope: 2.96,
+        curvature: -0.29,
+        own_share,
+        freeze_psnr: 36.18,
+        freeze_slope: 2.45,
+        freeze_least: 23.8,
+        unseen_psnr: 16.3,
+        concealed_psnr: 37.1,
+        ..QualityParams::default()
+    };
+    QualityModel::new(params, FrameRate::per_second(30))
+}
+
+#[test]
+fn psnr_is_the_parabola_of_the_doublings() {
+    let model = judge();
+    // 352 x 288 pixels: 0.1 bit each are 1267 B.
+    assert!((model.coded(Bytes::new(1267)) - 40.47).abs() < 0.01);
+    assert!((model.coded(Bytes::new(2534)) - (40.47 + 2.96 - 0.29)).abs() < 0.01);
+    assert!((model.coded(Bytes::new(5069)) - (40.47 + 2.0 * 2.96 - 4.0 * 0.29)).abs() < 0.01);
+    assert_eq!(model.coded(Bytes::ZERO), model.coded(Bytes::new(1)));
+}
+
+#[test]
+fn missed_frames_freeze_and_their_damage_heals() {
+    let mut model = judge();
+    let whole = model.on_displayed(&shown(0, 1267, false));
+    assert_eq!((whole.frames, (whole.psnr * 10.0) as u64), (1, 404));
+    let after = model.on_displayed(&shown(3, 1267, false));
+    assert_eq!(after.frames, 3);
+    // Two frames frozen, of 34.8 and 32.9 dB with the error of the coding, and the third damaged as the second.
+    assert!((after.psnr - 34.8 - 2.0 * 32.9).abs() < 0.2, "{after:?}");
+    let mut psnr = 0.0;
+    for number in 4..90 {
+        let next = model.on_displayed(&shown(number, 1267, false)).psnr;
+        assert!(next >= psnr, "heals");
+        psnr = next;
+    }
+    assert!(psnr > 40.0, "{psnr}");
+}
+
+#[test]
+fn of_a_frame_that_lacks_a_packet_its_part_is_concealed() {
+    let lacking = |arrived, missing, frames| {
+        let mut model = judge();
+        model.on_displayed(&shown(0, 1267, false));
+        let given_up = GivenUp { frames, keys: 0, arrived, missing };
+        model.on_displayed(&DisplayedFrame { given_up, ..shown(2, 1267, false) })
+    };
+    // One of four packets: a quarter of the error of 37.1 dB is that of 43.1 dB, upon the coding's of 40.5 dB.
+    let (one, frozen) = (lacking(3, 1, 1), lacking(0, 4, 0));
+    assert_eq!((one.frames, frozen.frames), (2, 2));
+    assert!((one.psnr - 38.6 - 38.6).abs() < 0.2, "{one:?}");
+    assert!(frozen.psnr < one.psnr - 5.0, "{frozen:?}");
+    assert!(lacking(1, 3, 1).psnr < one.psnr);
+    // What the numbers do not tell is bounded.
+    assert!(lacking(0, 0, 1).psnr < lacking(9, 0, 1).psnr);
+}
+
+#[test]
+fn frequent_damage_lasts_no_longer_than_a_single_one() {
+    let given_up = GivenUp { frames: 1, keys: 0, arrived: 3, missing: 1 };
+    let mut model = judge();
+    let (mut frames, mut psnr) = (0, 0.0);
+    for number in (0..2000).step_by(2) {
+        let judged = model.on_displayed(&DisplayedFrame { given_up, ..shown(number, 1267, false) });
+        if number >= 200 {
+            (frames, psnr) = (frames + judged.frames, psnr + judged.psnr);
+        }
+    }
+    // A quarter of a concealed picture every second frame, each of which lasts for 30 frames on average.
+    let damage = error_of(model.params.concealed_psnr) / 4.0 * 15.0;
+    let expected = psnr_of(error_of(40.47) + damage);
+    assert!((psnr / frames as f64 - expected).abs() < 0.2, "{} {expected}", psnr / frames as f64);
+}
+
+#[test]
+fn a_late_frame_counts_as_missed_and_nothing_counts_twice() {
+    let mut model = judge();
+    model.on_displayed(&shown(0, 1267, false));
+    assert_eq!(model.on_displayed(&shown(1, 1267, true)), Judged::default());
+    assert_eq!(model.on_displayed(&shown(0, 1267, false)), Judged::default());
+    assert_eq!(model.on_displayed(&shown(2, 1267, false)).frames, 2);
+    assert_eq!(model.on_displayed(&shown(1 << 33, 1267, false)).frames, 1);
+}
+
+/// PSNR of each of these frames, all of `bytes`.
+fn psnr_of_frames(model: &mut QualityModel, numbers: core::ops::Range<u64>, bytes: u64) -> Vec<f64> {
+    numbers.map(|number| model.on_displayed(&shown(number, bytes, false)).psnr).collect()
+}
+
+#[test]
+fn a_key_frame_begins_anew_and_the_frames_after_it_add_to_it() {
+    let mut model = judge_with(0.1);
+    let psnr = psnr_of_frames(&mut model, 0..100, 1267);
+    // A tenth of its bits counts; what it lacks of the others' quality the frames after it make up for.
+    assert!((psnr[0] - model.coded(Bytes::new(127))).abs() < 0.05, "{psnr:?}");
+    assert!(psnr.is_sorted() && psnr[20] > psnr[0] + 5.0, "{psnr:?}");
+    assert!((psnr[99] - model.coded(Bytes::new(1267))).abs() < 0.01, "{psnr:?}");
+    let small = model.on_displayed(&shown(100, 127, false)).psnr;
+    assert!(small > psnr[99] - 1.0, "one small frame takes little: {small}");
+}
+
+#[test]
+fn a_key_frame_mends_what_is_damaged_whole_or_in_part() {
+    let after = |key: Option<bool>, keys: u64| {
+        let mut model = judge();
+        model.on_displayed(&shown(0, 1267, false));
+        let given_up = GivenUp { frames: 1, keys, arrived: 3, missing: 1 };
+        model.on_displayed(&DisplayedFrame { given_up, key, ..shown(10, 1267, false) });
+        model.on_displayed(&shown(11, 1267, false)).psnr
+    };
+    let (not_mended, whole, in_part) = (after(Some(false), 0), after(Some(true), 0), after(Some(false), 1));
+    assert!((whole - 40.47).abs() < 0.01, "{whole}");
+    assert!(not_mended + 1.0 < in_part && in_part < whole, "{not_mended} {in_part}");
+}
+
+#[test]
+fn before_the_first_frame_nothing_of_the_clip_is_seen() {
+    let mut model = judge();
+    model.begin(Time::ZERO);
+    // Frames 0 to 9 never come: without a key frame the picture comes with the refresh.
+    let first = model.on_displayed(&shown(10, 1267, false));
+    assert_eq!(first.frames, 11);
+    assert!((first.psnr / 11.0 - 16.3).abs() < 0.1, "{first:?}");
+    let later = psnr_of_frames(&mut model, 11..120, 1267);
+    assert!(later[20] < 17.0 && later[108] > 40.0, "{later:?}");
+    let mut whole = judge();
+    whole.begin(Time::ZERO);
+    assert!(whole.on_displayed(&shown(0, 1267, false)).psnr > 40.0);
+}
+
+#[test]
+fn the_last_picture_stays_until_the_end() {
+    let mut model = judge();
+    model.begin(Time::ZERO);
+    psnr_of_frames(&mut model, 0..30, 1267);
+    let rest = model.finish(Time::from_nanos(40 * 33_333_333));
+    assert_eq!(rest.frames, 10);
+    assert!(rest.psnr / 10.0 < 35.0, "{rest:?}");
+    assert_eq!(model.finish(Time::from_nanos(40 * 33_333_333)), Judged::default(), "they count once");
+    let mut nothing = judge();
+    nothing.begin(Time::ZERO);
+    let black = nothing.finish(Time::from_nanos(30 * 33_333_333));
+    assert_eq!(black.frames, 30);
+    assert!((black.mean().unwrap_or(0.0) - 16.3).abs() < 0.01, "{black:?}");
+}
+
+#[test]
+fn of_a_late_frame_the_packets_in_time_are_decoded() {
+    let after = |in_time| {
+        let mut model = judge();
+        model.on_displayed(&shown(0, 1267, false));
+        let late = DisplayedFrame { in_time, ..shown(1, 1267, true) };
+        assert_eq!(model.on_displayed(&late), Judged::default());
+        model.on_displayed(&shown(2, 1267, false)).psnr
+    };
+    assert!(after(3) > after(0) + 5.0, "{} {}", after(3), after(0));
+}
+
+#[test]
+fn a_picture_that_stays_falls_no_further_than_any_other_of_the_clip() {
+    let model = judge();
+    assert!(model.frozen(8) > model.frozen(16));
+    assert_eq!((model.frozen(1000), model.frozen(100_000)), (23.8, 23.8));
+}
