@@ -5,6 +5,11 @@ is judged are the frames after the first refresh, of each clip played forward an
 command line, and folders of tables of rate, QP and PSNR as those of syncodecs:
 
     codec_model.py [FILE[:WIDTHxHEIGHT] | FOLDER]...
+    codec_model.py --calls | --judge FILE
+
+With --calls, calls over slow links are run with source kind codec instead. What x264 gave is printed with the keys of
+codec-model for each clip: that is tests/codec_model_x264.json. --judge FILE prints how near the model comes to such a
+file, without x264. Clips that are files, carphone_pristine.mp4 and bigbuckbunny.mp4, are read from PACELINE_DATA/clips.
 
 With --weights, what bits the estimate's counts are worth is fitted anew to all these clips, and for each origin of
 clips to the others.
@@ -12,6 +17,8 @@ clips to the others.
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -22,6 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 
+import paceline
 from paceline.video.clips import Clip, clip_of
 from paceline.video.estimate import WEIGHTS, Estimate, estimate
 from paceline.video.model import BITS_PER_PIXEL, coded, estimated, fit, predicted, settled
@@ -33,6 +41,99 @@ BEGINNING = 30
 """Frames of a recorded table that are left out."""
 LINES = {"360p": 640 * 360, "720p": 1280 * 720}
 """Pixels of the pictures of tables, by what their names say."""
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "newsreader": {"generator": "newsreader", "seed": 1},
+    "sports": {"generator": "sports", "seed": 1},
+    "carphone": {"file": "clips/carphone_pristine.mp4"},
+    "bigbuckbunny": {"file": "clips/bigbuckbunny.mp4", "width": 352, "height": 288},
+}
+"""Sources of kind codec that presets were fitted to. Calls with them were looked at while the model was made."""
+HELD_OUT: dict[str, dict[str, Any]] = {
+    "newsreader 7": {"generator": "newsreader", "seed": 7},
+    "sports 7": {"generator": "sports", "seed": 7},
+    "bigbuckbunny 176x144": {"file": "clips/bigbuckbunny.mp4", "width": 176, "height": 144},
+    "carphone 352x288": {"file": "clips/carphone_pristine.mp4", "width": 352, "height": 288},
+    "newsreader 8 640x360": {"generator": "newsreader", "seed": 8, "width": 640, "height": 360},
+    "sports 8 640x360": {"generator": "sports", "seed": 8, "width": 640, "height": 360},
+}
+"""Others. Calls with them, at other rates, were run when the model was done."""
+CALLS = ((PRESETS, (100, 150, 250, 500, 1000)), (HELD_OUT, (100, 200, 350, 700)))
+LOWEST_LINK = 150
+"""Rate of a link in kbit/s up to which few frames of SCReAM, whose least rate is 300 kbit/s, arrive whole."""
+SEEDS = (1, 2, 3)
+"""The model's: its calls are averaged. What x264 makes does not depend on the seed."""
+
+
+def call(source: dict[str, Any], controller: str, link_kbps: int, seed: int = 1) -> paceline.Result:
+    """A call of 30 s over one link with a queue of 300 ms, and a de-jitter buffer of 200 ms."""
+    queue = {"kind": "droptail", "limit": "300ms"}
+    flow = {"controller": {"kind": controller}, "source": source, "path": ["bottleneck"]}
+    return paceline.run(
+        {
+            "name": "a call over a slow link",
+            "duration": "30s",
+            "warmup": "0s",
+            "seed": seed,
+            "links": {"bottleneck": {"rate": f"{link_kbps}kbps", "delay": "20ms", "queue": queue}},
+            "flows": {"call": flow | {"playout": {"kind": "fixed", "delay": "200ms"}}},
+        }
+    )
+
+
+def made_kbps(result: paceline.Result) -> float:
+    """Payload rate of the frames that the source made."""
+    return float(result.summary["flows"]["call"]["sampled"]["frame_bytes"]) * 8 * 30 / 1000
+
+
+def record_calls() -> None:
+    """Prints what x264 gives, as JSON."""
+    found: dict[str, Any] = {"clips": {}, "calls": []}
+    for sources, links in CALLS:
+        for name, source in sources.items():
+            if sources is PRESETS:
+                found["clips"][name] = {"preset": name}
+            else:
+                file = source.get("file")
+                path = None if file is None else str(Path(os.environ["PACELINE_DATA"]) / file)
+                fitted = fit(clip_of({"path": path, "frames": 300} | source))
+                sides = {side: int(fitted.pop(side)) for side in ("width", "height")}
+                found["clips"][name] = {key: round(value, 2) for key, value in fitted.items()} | sides
+            for controller in ("scream", "gcc"):
+                for link in links:
+                    result = call({"kind": "codec"} | source, controller, link)
+                    psnr = result.summary["flows"]["call"]["video"]["psnr_db"]
+                    row = [name, controller, link, round(psnr, 2), round(made_kbps(result), 1)]
+                    found["calls"].append(row)
+                    print(*row, file=sys.stderr)
+    calls = ",\n".join(json.dumps(row) for row in found["calls"])
+    keys = ",\n".join(f"{json.dumps(name)}: {json.dumps(keys)}" for name, keys in found["clips"].items())
+    print(f'{{"clips": {{\n{keys}\n}}, "calls": [\n{calls}\n]}}')
+
+
+def judge_calls(table: str) -> None:
+    """Prints by how much the model is off in each call of a file of `record_calls`."""
+    recorded = json.loads(Path(table).read_text())
+    errors: dict[str, list[float]] = {"presets": [], "held out": []}
+    for name, controller, link, psnr, made in recorded["calls"]:
+        source = {"kind": "codec-model"} | recorded["clips"][name]
+        results = [call(source, controller, link, seed) for seed in SEEDS]
+        modelled = float(np.mean([result.summary["flows"]["call"]["psnr_db"] for result in results]))
+        bytes_over = float(np.mean([made_kbps(result) for result in results])) / made
+        if link > LOWEST_LINK:
+            errors["presets" if name in PRESETS else "held out"].append(abs(modelled - psnr))
+        print(
+            f"{name} {controller} {link} kbit/s: x264 {psnr:.1f} dB, "
+            f"model {modelled - psnr:+.1f} dB, bytes x{bytes_over:.2f}"
+        )
+    for kind, values in errors.items():
+        within = sum(value <= 1.5 for value in values)
+        mean, worst = np.mean(values), np.max(values)
+        print(
+            f"{kind}, links over {LOWEST_LINK} kbit/s: {within} of {len(values)} within 1.5 dB, "
+            f"mean {mean:.2f}, worst {worst:.1f} dB"
+        )
 
 
 def clips(files: list[str]) -> Iterator[tuple[str, Clip]]:
@@ -132,11 +233,15 @@ def judge_tables(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    named = [argument for argument in sys.argv[1:] if argument != "--weights"]
+    named = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     files = [one for one in named if not Path(one).is_dir()]
     for folder in (Path(one) for one in named if Path(one).is_dir()):
         judge_tables(folder)
-    if "--weights" in sys.argv:
+    if "--calls" in sys.argv:
+        record_calls()
+    elif "--judge" in sys.argv:
+        judge_calls(named[-1])
+    elif "--weights" in sys.argv:
         fit_weights(files)
     else:
         judge_clips(files)

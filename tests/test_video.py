@@ -378,7 +378,7 @@ def test_the_codec_model_knows_psnr_without_an_encoder(monkeypatch: pytest.Monke
     whole = run(flows__call__source=MODEL)
     psnr = whole.summary["flows"]["call"]["psnr_db"]
     # 400 kbit/s at 30 frames of 176x144 are 0.53 bit per pixel, less headers.
-    assert psnr == pytest.approx(34.2 + 2.4 * 3.11 + 0.08 * 2.4**2, abs=0.4)
+    assert psnr == pytest.approx(33.56 + 2.4 * 3.35 + 0.04 * 2.4**2, abs=0.4)
     assert whole.flows["psnr_db"].iloc[30:].mean() == pytest.approx(psnr, abs=0.3)
     lossy = run(flows__call__source=MODEL, links__bottleneck__loss={"kind": "bernoulli", "ratio": 0.02})
     assert lossy.summary["flows"]["call"]["psnr_db"] < psnr - 2

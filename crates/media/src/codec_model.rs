@@ -9,15 +9,26 @@
 mod damage;
 mod quality;
 
+use quality::BITS_PER_PIXEL;
 pub use quality::{Judged, QualityModel, QualityParams};
 
+use crate::Frame;
 use crate::frame_rate::{CaptureGrid, FPS_MAX, FPS_MIN, FrameRate};
 use crate::source::MediaSource;
-use crate::Frame;
 use paceline_units::{Bitrate, Bytes, RandomStream, Time, names, params};
 
 /// What the first frames take of the encoder's buffer, whatever the target: x264 knows nothing of the clip yet.
 const BEGINNING: [f64; 3] = [0.85, 0.45, 0.45];
+/// Width of a macroblock in pixels: a refresh takes a column of these per frame.
+const COLUMN: u64 = 16;
+/// What x264 makes of the rate that it is told: over 30 s at 100 to 1000 kbit/s from 0.91 to 0.99 of it.
+const USED: f64 = 0.97;
+/// Correlation of the sizes of one frame and the next, as x264's are: from 0.25 to 0.7 at low rates.
+const CORRELATION: f64 = 0.5;
+/// Range of 0.1 bit per pixel over a frame's, by which its size varies more or less: with the root of that.
+const FEWER: (f64, f64) = (0.06, 2.0);
+/// Frames over which what frames take too much is saved, or what they save is spent.
+const EVENED: f64 = 10.0;
 /// Frames over which what a key frame takes too much is saved, and the part of a frame that this takes at most.
 const SAVING: (f64, f64) = (3.5, 0.75);
 
@@ -30,7 +41,8 @@ params! {
             target_start: Bitrate = Bitrate::from_mbps(1),
         }
         fps: FrameRate = FrameRate::per_second(30), in FPS_MIN, FPS_MAX, "urcp-2013 VII", "Frames per second";
-        sigma: f64 = 0.18, in 0.0, 2.0, "docs/real-video.md", "Standard deviation of the logarithm of a frame's size";
+        sigma: f64 = 0.27, in 0.0, 2.0, "docs/real-video.md", "Standard deviation of the logarithm of a frame's size at 0.1 bit per pixel; more bits vary less, with the root of their number";
+        refresh_scale: f64 = 1.14, in 1.0, 3.0, "docs/real-video.md", "How much larger frames of at most 0.1 bit per pixel are while a refresh crosses the picture; the others are smaller";
         key_scale: f64 = 3.0, in 0.0, 100.0, "docs/real-video.md", "How much larger a key frame on demand is; the frames after it are smaller";
         buffer: Bytes = Bytes::new(12_500), in 100.0, 1e8, "as of kind codec", "Buffer of the encoder's rate control (VBV): the first frame takes 0.85 of it, each of the next two 0.45, whatever the target; no key frame takes more than 0.9, or its share of the rate";
         seed: Option<u64> = None, else "the run's, by the stream's name", in 0.0, f64::INFINITY, "", "Seed of the sizes";
@@ -59,41 +71,54 @@ names! {
 
 impl ClipPreset {
     /// What x264 made of the clip, by `paceline.video.model.fit`; of what the tables say nothing of, that of a like clip.
-    pub fn params(self) -> QualityParams {
-        let fitted = |coded: [f64; 4], lacking: [f64; 5], (width, height)| {
-            let [psnr, slope, curvature, own_share] = coded;
-            let [freeze_psnr, freeze_slope, freeze_least, unseen_psnr, concealed_psnr] = lacking;
-            let usual = QualityParams::default();
-            QualityParams {
-                psnr,
-                slope,
-                curvature,
-                own_share,
-                freeze_psnr,
-                freeze_slope,
-                freeze_least,
-                unseen_psnr,
-                concealed_psnr,
-                width,
-                height,
-                ..usual
-            }
-        };
-        let newsreader = [36.41, 2.29, 24.41, 16.27, 32.8];
-        let carphone = [31.65, 2.55, 18.02, 12.81, 29.19];
+    pub fn params(self) -> CodecModelParams {
+        let newsreader = [36.41, 2.29, 24.41, 16.27, 37.6];
+        let carphone = [31.65, 2.55, 18.02, 12.81, 30.0];
         match self {
-            ClipPreset::Newsreader => fitted([39.94, 3.28, -0.33, 0.11], newsreader, (352, 288)),
+            ClipPreset::Newsreader => {
+                fitted([39.94, 3.28, -0.33, 0.11], newsreader, [0.27, 1.14], (352, 288))
+            }
             ClipPreset::Sports => {
-                fitted([25.91, 3.58, 0.26, 0.32], [15.46, 0.8, 12.83, 15.77, 22.16], (352, 288))
+                fitted([25.91, 3.58, 0.26, 0.32], [15.46, 0.8, 12.83, 15.77, 23.8], [0.21, 1.0], (352, 288))
             }
-            ClipPreset::Carphone => fitted([33.56, 3.35, 0.04, 0.23], carphone, (176, 144)),
-            ClipPreset::BigBuckBunny => {
-                fitted([35.65, 3.58, 0.09, 0.14], [33.47, 3.37, 15.85, 15.05, 36.18], (352, 288))
-            }
-            ClipPreset::News => fitted([39.92, 4.11, 0.0, 0.11], newsreader, (640, 360)),
-            ClipPreset::Foreman => fitted([39.92, 2.32, -0.35, 0.23], carphone, (1280, 720)),
+            ClipPreset::Carphone => fitted([33.56, 3.35, 0.04, 0.23], carphone, [0.38, 1.06], (176, 144)),
+            ClipPreset::BigBuckBunny => fitted(
+                [35.65, 3.58, 0.09, 0.14],
+                [33.47, 3.37, 15.85, 15.05, 40.1],
+                [0.32, 1.03],
+                (352, 288),
+            ),
+            ClipPreset::News => fitted([39.92, 4.11, 0.0, 0.11], newsreader, [0.27, 1.14], (640, 360)),
+            ClipPreset::Foreman => fitted([39.92, 2.32, -0.35, 0.23], carphone, [0.38, 1.06], (1280, 720)),
         }
     }
+}
+
+/// Parameters of a clip: of whole frames, of what lacks, of the sizes of frames, and of the pictures.
+fn fitted(
+    coded: [f64; 4],
+    lacking: [f64; 5],
+    sizes: [f64; 2],
+    (width, height): (u64, u64),
+) -> CodecModelParams {
+    let [psnr, slope, curvature, own_share] = coded;
+    let [freeze_psnr, freeze_slope, freeze_least, unseen_psnr, concealed_psnr] = lacking;
+    let [sigma, refresh_scale] = sizes;
+    let quality = QualityParams {
+        psnr,
+        slope,
+        curvature,
+        own_share,
+        freeze_psnr,
+        freeze_slope,
+        freeze_least,
+        unseen_psnr,
+        concealed_psnr,
+        width,
+        height,
+        ..QualityParams::default()
+    };
+    CodecModelParams { sigma, refresh_scale, quality, ..CodecModelParams::default() }
 }
 
 /// Frames of the size that an encoder at a constant rate would make.
@@ -103,6 +128,12 @@ pub struct CodecModel {
     grid: CaptureGrid,
     target: f64,
     random: RandomStream,
+    /// How far the logarithm of the newest frame's size was from its mean, in standard deviations.
+    deviation: f64,
+    /// Frames' worth by which ordinary frames were larger than their mean, and which have not been saved since.
+    owed: f64,
+    /// Frames since a refresh began or a key frame came.
+    passed: u64,
     key_requested: bool,
     /// Bytes by which key frames exceeded their share of the rate, and which have not been saved since.
     excess: f64,
@@ -115,6 +146,9 @@ impl CodecModel {
             grid: CaptureGrid::new(params.fps),
             target: params.target_start.as_bps_f64(),
             random: RandomStream::new(params.seed.unwrap_or(seed), "media.codec_model"),
+            deviation: 0.0,
+            owed: 0.0,
+            passed: 0,
             key_requested: false,
             excess: 0.0,
             params,
@@ -123,10 +157,18 @@ impl CodecModel {
 
     /// Size of the next frame, before it is rounded.
     fn bytes(&mut self, id: u64, key: bool) -> f64 {
-        let CodecModelParams { sigma, key_scale, buffer, .. } = self.params;
-        let share = self.target / 8.0 / self.params.fps.as_fps_f64();
+        let CodecModelParams { sigma, key_scale, buffer, quality, .. } = self.params;
+        let share = USED * self.target / 8.0 / self.params.fps.as_fps_f64();
+        let pixels = (quality.width * quality.height).max(1) as f64;
+        let fewer = (BITS_PER_PIXEL * pixels / (share * 8.0).max(1.0)).clamp(FEWER.0, FEWER.1);
+        let sigma = sigma * libm::sqrt(fewer);
+        let own = libm::sqrt(1.0 - CORRELATION * CORRELATION);
+        self.deviation = CORRELATION * self.deviation + own * self.random.normal();
         // The mean of exp(sigma x) is exp(sigma² / 2).
-        let varied = libm::exp(sigma * self.random.normal() - sigma * sigma / 2.0);
+        let varied = libm::exp(sigma * self.deviation - sigma * sigma / 2.0);
+        let varied = (varied - self.owed / EVENED).max(0.2);
+        self.owed += varied - 1.0;
+        let varied = varied * self.refresh(key, fewer);
         let buffer = buffer.as_u64() as f64;
         if let Some(part) = BEGINNING.get(id as usize) {
             return (part * buffer).max(share);
@@ -141,6 +183,28 @@ impl CodecModel {
         self.excess -= saved;
         share * varied - saved
     }
+
+    /// How much larger a frame is for the refresh that crosses the picture, or smaller for want of one.
+    fn refresh(&mut self, key: bool, fewer: f64) -> f64 {
+        let CodecModelParams { refresh_scale, fps, quality, .. } = self.params;
+        let (columns, period) = refresh_of(&quality, fps);
+        // After a key frame the next refresh begins a period later.
+        self.passed = if key { columns } else { (self.passed + 1) % period };
+        if columns >= period {
+            return 1.0;
+        }
+        let (columns, period) = (columns as f64, period as f64);
+        let scale = 1.0 + (refresh_scale - 1.0).max(0.0) * fewer.min(1.0);
+        let scale = scale.min(0.9 * period / columns);
+        if (self.passed as f64) < columns { scale } else { (period - scale * columns) / (period - columns) }
+    }
+}
+
+/// Frames that a refresh of the picture takes, and those from one to the next.
+fn refresh_of(quality: &QualityParams, fps: FrameRate) -> (u64, u64) {
+    let period = quality.refresh.as_secs_f64().max(0.0) * fps.as_fps_f64();
+    let period = (period + 0.5).max(1.0) as u64;
+    (quality.width.div_ceil(COLUMN).clamp(1, period), period)
 }
 
 impl MediaSource for CodecModel {

@@ -87,9 +87,7 @@ def estimate(clip: Clip, refresh: int = 60) -> Estimate:
         keys.append(sums[0])
         missed += errors
     sums, firsts = np.concatenate(found), np.stack(keys)
-    psnr, key_psnr = (
-        np.mean(10 * np.log10(255**2 / np.maximum(one[..., 0], 1e-3)), axis=0) for one in (sums, firsts)
-    )
+    psnr, key_psnr = (np.mean(10 * np.log10(255**2 / np.maximum(one[..., 0], 1e-3)), axis=0) for one in (sums, firsts))
     predicted = 10 * np.log10(255**2 / max(float(np.mean(missed)), 1e-3)) if missed else 60.0
     counts, key_counts = (np.mean(one[..., 1:], axis=0) / (width * height) for one in (sums, firsts))
     return Estimate(counts, psnr, float(min(60.0, predicted)), key_counts, key_psnr)

@@ -42,6 +42,8 @@ DISTANCES = (1, 2, 4, 8, 16)
 """Frames between the pictures that are compared, for what a freeze costs."""
 FAR = 32
 """Frames between pictures that have as little in common as any of the clip."""
+SPENT_ON_REFRESH = 0.5
+"""Part of what refreshed columns cost by which frames are larger: the encoder saves the rest in other columns."""
 GUESSED = 0.45
 """Part of the way in dB from the last picture to one that is predicted with known motion, which concealment comes."""
 SETTINGS: dict[str, Any] = {
@@ -95,10 +97,12 @@ def fit(clip: Clip) -> dict[str, float]:
 
     points = [coded(clip, constant(rate), settled(clip)) for rate in FITTED_RATES]
     doublings = [math.log2(float(np.mean(bits)) / BITS_PER_PIXEL) for bits, _ in points]
-    sigma = np.median([np.std(np.log(bits)) for bits, _ in points])
+    low = [bits for bits, _ in points[1:3]]
+    sigma = np.mean([np.std(np.log(bits)) for bits in low])
     found = _parabola(doublings, [float(np.mean(psnr)) for _, psnr in points])
     found |= {"own_share": _own_share(clip, found)} | _frozen(clip)
-    return found | {"sigma": float(sigma)} | _damaged(clip) | _size(clip)
+    refresh = float(np.mean([_refresh_scale(clip, bits) for bits in low]))
+    return found | {"sigma": float(sigma), "refresh_scale": refresh} | _damaged(clip) | _size(clip)
 
 
 def estimated(clip: Clip) -> dict[str, float]:
@@ -113,7 +117,10 @@ def estimated(clip: Clip) -> dict[str, float]:
     concealed = frozen["freeze_psnr"] + GUESSED * max(0.0, found.predicted_db - frozen["freeze_psnr"])
     own = [rate / found.key_frame(found.at(rate)) for rate in KEYED_RATES]
     own_share = float(np.clip(np.exp(np.mean(np.log(own))), *OWN_SHARE))
-    return parabola | {"own_share": own_share} | frozen | {"concealed_psnr": concealed} | _size(clip)
+    # A column that is refreshed costs its part of a key frame, most of which is not saved elsewhere at once.
+    refresh = 1 + SPENT_ON_REFRESH * (1 / own_share - 1) / _columns(clip)
+    found_sizes = {"own_share": own_share, "refresh_scale": min(refresh, 3.0)}
+    return parabola | found_sizes | frozen | {"concealed_psnr": concealed} | _size(clip)
 
 
 def _parabola(doublings: list[float], psnr: list[float]) -> dict[str, float]:
@@ -130,14 +137,29 @@ def _frozen(clip: Clip) -> dict[str, float]:
     apart = [distance for distance in DISTANCES if distance < len(clip.pictures)]
     far = [_apart(clip, distance) for distance in apart] or [60.0]
     fall = np.polyfit(np.log2(apart), far, 1) if len(apart) > 1 else (0.0, far[0])
-    apart = range(min(FAR, len(clip.pictures) - 1), len(clip.pictures), max(1, len(clip.pictures) // 8))
-    least = float(np.mean([_apart(clip, distance) for distance in apart])) if len(clip.pictures) > 1 else 60.0
+    distant = range(min(FAR, len(clip.pictures) - 1), len(clip.pictures), max(1, len(clip.pictures) // 8))
+    least = float(np.mean([_apart(clip, distance) for distance in distant])) if len(clip.pictures) > 1 else 60.0
     return {
         "freeze_psnr": float(fall[1]),
         "freeze_slope": max(0.0, float(-fall[0])),
         "freeze_least": min(least, float(fall[1])),
         "unseen_psnr": 10 * math.log10(255**2 / max(float(np.var(clip.pictures[:, : clip.size[1]])), 0.1)),
     }
+
+
+def _columns(clip: Clip) -> int:
+    """Frames that a refresh takes, a column of macroblocks each."""
+    return -(-clip.size[0] // 16)
+
+
+def _refresh_scale(clip: Clip, bits: NDArray[np.float64]) -> float:
+    """How much larger frames are while a refresh crosses the picture; `bits` are those of the settled frames."""
+    import numpy as np
+
+    period = round(SETTINGS["key_interval"] * SETTINGS["fps"])
+    refreshed = (np.array(settled(clip)) % period) < _columns(clip)
+    scale = float(np.mean(bits[refreshed]) / np.mean(bits))
+    return float(np.clip(scale, 1.0, 3.0))
 
 
 def _own_share(clip: Clip, parabola: dict[str, float]) -> float:
@@ -183,7 +205,8 @@ def _damaged(clip: Clip) -> dict[str, float]:
             rest = (*slices[:gone], *slices[gone + 1 :])
             errors = _errors(clip, encoder.parameter_sets, [*frames[:at], rest])
             found.append(max(0.0, float(errors[at] - whole[at])) * len(slices))
-    error = float(np.mean(found)) if found else 0.0
+    # A slice of what moves most costs many times as much as the others, of which most are.
+    error = float(np.median(found)) if found else 0.0
     return {"concealed_psnr": min(60.0, 10 * math.log10(255**2 / error))} if error > 0 else {}
 
 

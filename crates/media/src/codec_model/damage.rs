@@ -1,8 +1,5 @@
 //! Damage that spreads from picture to picture until columns of intra-coded blocks have crossed it.
 
-/// Width of a macroblock in pixels: a refresh takes a column of these per frame.
-const COLUMN: u64 = 16;
-
 /// The mean squared error of damage, by where the refresh has still to come.
 ///
 /// As x264 does with intra refresh, the columns of the picture are refreshed one after another, a column per frame, and
@@ -21,10 +18,8 @@ pub(super) struct Damage {
 }
 
 impl Damage {
-    /// No damage, right after a key frame.
-    pub(super) fn new(width: u64, period: f64, most: f64) -> Damage {
-        let period = (period + 0.5).max(1.0) as u64;
-        let columns = width.div_ceil(COLUMN).clamp(1, period);
+    /// No damage, right after a key frame; a refresh takes `columns` frames, and begins each `period`.
+    pub(super) fn new((columns, period): (u64, u64), most: f64) -> Damage {
         Damage { ahead: 0.0, behind: 0.0, passed: columns, columns, period, most }
     }
 
@@ -84,7 +79,7 @@ mod tests {
     #[test]
     fn damage_waits_for_the_refresh_and_goes_with_its_columns() {
         // Pictures of 22 columns, refreshed every 60 frames.
-        let mut damage = Damage::new(352, 60.0, 1000.0);
+        let mut damage = Damage::new((22, 60), 1000.0);
         damage.pass(8);
         damage.add(100.0);
         damage.pass(22);
@@ -101,7 +96,7 @@ mod tests {
 
     #[test]
     fn steps_of_any_length_lead_to_the_same() {
-        let (mut one, mut many) = (Damage::new(176, 60.0, 500.0), Damage::new(176, 60.0, 500.0));
+        let (mut one, mut many) = (Damage::new((11, 60), 500.0), Damage::new((11, 60), 500.0));
         for step in [1, 7, 59, 60, 61, 3, 119, 120, 121, 1000] {
             one.add(40.0);
             many.add(40.0);
@@ -114,7 +109,7 @@ mod tests {
 
     #[test]
     fn damage_has_an_end_and_a_key_frame_mends_it() {
-        let mut damage = Damage::new(352, 60.0, 100.0);
+        let mut damage = Damage::new((22, 60), 100.0);
         for _ in 0..1000 {
             damage.add(30.0);
         }

@@ -1,11 +1,12 @@
 //! How pictures look that nobody has: by the size of their frames, by what lacks, and by what was shown before.
 
 use super::damage::Damage;
+use super::refresh_of;
 use crate::{DisplayedFrame, FrameRate, GivenUp};
 use paceline_units::{Bytes, Time, TimeDelta, params};
 
 /// Bits per pixel at which the parabola begins.
-const BITS_PER_PIXEL: f64 = 0.1;
+pub(super) const BITS_PER_PIXEL: f64 = 0.1;
 /// Range of the parabola in doublings of that: where x264 was measured, and a little beyond.
 const DOUBLINGS: (f64, f64) = (-3.5, 4.5);
 /// PSNR is within these bounds, in dB.
@@ -27,7 +28,7 @@ params! {
         unseen_psnr: f64 = 16.27, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of what is shown before the first frame has come";
         width: u64 = 352, in 16.0, 16384.0, "urcp-2013 VII: CIF", "Width of the pictures in pixels";
         height: u64 = 288, in 16.0, 16384.0, "urcp-2013 VII: CIF", "Height of the pictures in pixels";
-        concealed_psnr: f64 = 32.8, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of the part of a picture whose packets were lost and which the decoder conceals";
+        concealed_psnr: f64 = 37.6, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of the part of a picture whose packets were lost and which the decoder conceals";
         refresh: TimeDelta = TimeDelta::from_secs(2), in 0.001, 1e6, "ours", "Time between two refreshes of the picture, each of which mends a column of 16 pixels per frame";
     }
 }
@@ -67,7 +68,6 @@ impl QualityModel {
     pub fn new(params: QualityParams, fps: FrameRate) -> QualityModel {
         let interval = 1e9 / fps.as_fps_f64();
         let most = error_of(params.freeze_least.min(params.unseen_psnr));
-        let refresh = params.refresh.as_nanos().max(1) as f64 / interval;
         QualityModel {
             params,
             interval,
@@ -77,7 +77,7 @@ impl QualityModel {
             missed: GivenUp::default(),
             bytes: 0.0,
             coding: 0.0,
-            damage: Damage::new(params.width, refresh, most),
+            damage: Damage::new(refresh_of(&params, fps), most),
         }
     }
 

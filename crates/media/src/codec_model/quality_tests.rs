@@ -1,4 +1,3 @@
-
 use super::*;
 use crate::FrameDelayParts;
 
@@ -12,7 +11,17 @@ fn shown(number: u64, bytes: u64, late: bool) -> DisplayedFrame {
         dejitter: TimeDelta::ZERO,
     };
     let (bytes, key) = (Bytes::new(bytes), Some(number == 0));
-    DisplayedFrame { captured, displayed: captured, bytes, key, packets: 4, in_time: 0, late, parts, given_up }
+    DisplayedFrame {
+        captured,
+        displayed: captured,
+        bytes,
+        key,
+        packets: 4,
+        in_time: 0,
+        late,
+        parts,
+        given_up,
+    }
 }
 
 /// A judge to whom each frame's own bits are all that count.

@@ -23,7 +23,17 @@ impl StreamPlayout {
         let path = now.saturating_since(captured);
         let parts = FrameDelayParts { send_queue: None, link_queue: None, path, dejitter: TimeDelta::ZERO };
         let given_up = GivenUp::default();
-        DisplayedFrame { captured, displayed: now, bytes, key: None, packets: 1, in_time: 1, late: false, parts, given_up }
+        DisplayedFrame {
+            captured,
+            displayed: now,
+            bytes,
+            key: None,
+            packets: 1,
+            in_time: 1,
+            late: false,
+            parts,
+            given_up,
+        }
     }
 
     /// Counts of this stream's frames so far.

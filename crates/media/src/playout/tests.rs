@@ -126,8 +126,10 @@ fn a_frame_says_what_was_given_up_before_it() {
     }
     let given_up: Vec<_> = core::iter::from_fn(|| playout.poll()).map(|frame| frame.given_up).collect();
     let none = GivenUp::default();
-    let (one, two) =
-        (GivenUp { frames: 1, keys: 0, arrived: 2, missing: 1 }, GivenUp { frames: 1, keys: 0, arrived: 1, missing: 5 });
+    let (one, two) = (
+        GivenUp { frames: 1, keys: 0, arrived: 2, missing: 1 },
+        GivenUp { frames: 1, keys: 0, arrived: 1, missing: 5 },
+    );
     assert_eq!(given_up, [none, one, two]);
 }
 

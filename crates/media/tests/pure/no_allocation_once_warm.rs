@@ -28,7 +28,8 @@ fn run(
                 let (captured, payload, first, marker) =
                     (packet.captured, packet.payload, Some(packet.first), packet.marker);
                 let key = Some(packet.key);
-                let arrived = ArrivedPacket { sequence, captured, payload, first, marker, key, sent, wait: None };
+                let arrived =
+                    ArrivedPacket { sequence, captured, payload, first, marker, key, sent, wait: None };
                 if sequence % 97 != 0 {
                     playout.on_packet(now + TimeDelta::from_millis(5), &arrived);
                 }

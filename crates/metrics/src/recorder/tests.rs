@@ -348,8 +348,9 @@ fn frames_and_the_parts_of_their_delay() {
         let bytes = Bytes::new(1);
         let (captured, displayed) = (at(captured), at(displayed));
         let (parts, given_up) = (parts(send_queue), GivenUp::default());
-        recorder
-            .displayed(STREAM, &DisplayedFrame {
+        recorder.displayed(
+            STREAM,
+            &DisplayedFrame {
                 captured,
                 displayed,
                 bytes,
@@ -359,7 +360,8 @@ fn frames_and_the_parts_of_their_delay() {
                 late: false,
                 parts,
                 given_up,
-            });
+            },
+        );
     }
     // One frame was captured before the window began.
     let mut sender = sender(Shown::default());

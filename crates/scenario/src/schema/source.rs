@@ -18,7 +18,7 @@ pub(super) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
         *spec = video_model(&table)?;
     }
     if let (SourceSpec::CodecModel(model), Some(node)) = (&mut source, table.find("preset")) {
-        model.params.quality = node.named(ClipPreset::NAMES, ClipPreset::named)?.params();
+        model.params = node.named(ClipPreset::NAMES, ClipPreset::named)?.params();
     }
     params::set(&table, &mut source, &["kind"])?;
     match &mut source {
