@@ -1,7 +1,7 @@
 """Source kind codec-model against what x264 gave in the same calls, recorded: no encoder is needed.
 
-`benches/codec_model.py --calls` wrote codec_model_x264.json. Clips that are no preset were not looked at while the
-model was made; their parameters are by `paceline.video.model.fit`.
+`benches/codec_model.py --calls` wrote codec_model_x264.json. Clips that are no preset had no part in making the
+model; their parameters are by `paceline.video.model.fit`.
 """
 
 from __future__ import annotations
