@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from paceline import run
-from paceline.browser import BrowserCall, call
+from paceline.browser.call import BrowserCall, call
 from paceline.browser.chromium import NAMES, BrowserError, Chromium, Congestion, field_trials, find
 from paceline.browser.sdp import OfferError, answer, read_offer, repair
 from paceline.browser.seen import COLUMNS, table

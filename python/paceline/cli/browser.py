@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 
 from paceline import _core
-from paceline.browser import BrowserCall, call
+from paceline.browser.call import BrowserCall, call
 from paceline.browser.chromium import Congestion
 from paceline.browser.seen import COLUMNS
 from paceline.cli.options import SocketOptions

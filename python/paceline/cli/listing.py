@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from paceline.errors import UsageError, one_of
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
+@cache
 def kinds() -> tuple[str, ...]:
     """What can be listed: everything that scenarios choose from, and what studies are made of."""
     return (*registry(), "studies", "designs")

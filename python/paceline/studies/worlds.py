@@ -169,7 +169,7 @@ class _Iperf3:
 
 def _chromium(role: str, congestion: str) -> Callable[[LoadedScenario], Result]:
     def run(scenario: LoadedScenario) -> Result:
-        from paceline.browser import call
+        from paceline.browser.call import call
         from paceline.browser.chromium import Congestion
 
         held = call(scenario, role, congestion=Congestion(congestion))
