@@ -218,6 +218,15 @@ def test_a_wrong_definition_runs_nothing(tiny: Path, file: str, right: str, wron
     assert not (tiny / "out").exists()
 
 
+def test_a_script_may_call_it_at_its_top_level(tiny: Path) -> None:
+    script = tiny / "script.py"
+    call = f"paceline.study({str(tiny)!r}, out={str(tiny / 'out')!r}, workers=2)"
+    script.write_text(f"import paceline\nprint(len({call}.results))\n")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) > 1
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_study_without_samples_says_so(cli: Run, tiny: Path, workers: int) -> None:
     (tiny / "call.toml").write_text(CALL.replace('sample = "50ms"', 'sample = "20s"'))

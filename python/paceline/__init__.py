@@ -113,9 +113,6 @@ def study(
 ) -> StudyResult:
     """Runs a study: what is not finished of its experiments, designs and searches, and what is computed of them.
 
-    Worker processes begin by importing the program that calls this: keep the call under `if __name__ == "__main__":`,
-    or take one worker.
-
     Args:
         name: The name of a folder under `studies`, or the path of a study's folder.
         out: The folder that receives `results.parquet`, one row per experiment, and what is computed of it. What an
@@ -153,9 +150,6 @@ def compare(
     told: Callable[[State], None] | None = None,
 ) -> ComparisonResult:
     """Compares controllers over scenarios, traces and named networks, on the same seeds.
-
-    Worker processes begin by importing the program that calls this: keep the call under `if __name__ == "__main__":`,
-    or take one worker.
 
     Args:
         controllers: At least two, the first of which the others are compared with: texts such as `"scream:rfc8298"`

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from importlib import import_module
 from itertools import islice
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from paceline.errors import UsageError, WorkerDied
@@ -120,6 +123,17 @@ class Runner(Generic[Context, Item, Outcome]):
                 pool.renew()
 
 
+@contextmanager
+def _no_program() -> Iterator[None]:
+    """Processes started here import our modules, and not the program that calls us: it would call us again in each."""
+    program = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = program
+
+
 class _Dead:
     """In place of the outcome of an item whose process died."""
 
@@ -146,7 +160,8 @@ class _Pool:
 
     def submit(self, item: Any) -> None:
         try:
-            self.running[self._pool.submit(_work, item)] = item
+            with _no_program():
+                self.running[self._pool.submit(_work, item)] = item
         except BrokenProcessPool:
             broken: Future[Any] = Future()
             broken.set_exception(BrokenProcessPool())
