@@ -61,11 +61,12 @@ test-others: ## Run the golden runs in the release build, the tests in real time
 golden: prerequisites
 	cargo test --profile golden --locked --quiet -p paceline-sim --test golden
 
-# Whole crates are named, so that all commands compile one set of features. Most of the time these tests wait.
+# Whole crates are named, so that all commands compile one set of features. Most of the time these tests wait: Python's, which need
+# no compiler, leave it to others meanwhile.
 .PHONY: real-time
 real-time: developers
-	cargo test --workspace --locked --test real_time -- --test-threads=8
 	$(BIN)/python -m pytest -q -n 4 --dist worksteal -m "real_time or peer"
+	cargo test --workspace --locked --test real_time -- --test-threads=8
 	cargo test --workspace --locked --quiet --lib -- --ignored
 
 .PHONY: test-rust

@@ -15,6 +15,7 @@ import paceline
 from conftest import CALL, ROOT, Run
 from paceline.studies import judge
 from paceline.studies.definition import load
+from paceline.studies.engine import run_study
 from paceline.studies.metrics import MetricSpec
 from paceline.studies.progress import State
 from paceline.studies.spec import read
@@ -333,22 +334,19 @@ def test_scream_5g_without_data_judges_nothing_and_says_so(cli: Run, tmp_path: P
     assert "not a comparison with the paper" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_scream_5g_with_the_real_traces(cli: Run, tmp_path: Path, data_dir: Path) -> None:
-    done = cli("study", SCREAM_5G, "--out", tmp_path / "out", "--json", data=str(data_dir))
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    assert document["data"] == "real"
-    verdicts = {line["id"]: line["verdict"] for line in document["comparison"]}
+@pytest.mark.usefixtures("unpainted")
+def test_scream_5g_with_the_real_traces(tmp_path: Path, data_dir: Path) -> None:
+    result = run_study(SCREAM_5G, out=tmp_path / "out", data=data_dir)
+    assert result.missing is None
+    figures = {line.published.id: line for line in result.comparison}
     for row in ("trace-frames", "trace-size", "trace-length", "dataset-min", "dataset-max", "e1-cwnd-initial"):
-        assert verdicts[row] == judge.HOLDS, row
-    assert judge.NO_FIGURE not in document["verdicts"]
+        assert figures[row].verdict == judge.HOLDS, row
+    assert judge.NO_FIGURE not in result.verdicts
+    assert list((tmp_path / "out").rglob("original_frames.svg"))
     for row in ("e1-rtp-max", "e1-cwnd-min", "e2-rate-max", "e2-rtp-first-max", "e2-flight-max", "e2-cwnd-max"):
-        assert verdicts[row] == judge.HOLDS, row
+        assert figures[row].verdict == judge.HOLDS, row
     # Over a queue that serves exactly 20 and 10 Mbit/s, Ericsson's own controller of 2021 gives these ranges (four
     # offsets of the video trace); the paper's figures are those of its step-by-step simulator.
     exact = {"e1-rtp-max": (99, 119), "e1-srtt-max": (89, 106), "e1-flight-max": (150, 198), "e1-cwnd-max": (150, 199)}
-    for line in document["comparison"]:
-        low, high = exact.get(line["id"], (float("-inf"), float("inf")))
-        assert line["ours"] is None or low <= float(line["ours"]) <= high, line
-    figures = tmp_path / "out" / "experiments" / "throttle" / "plots"
-    assert (figures / "original_frames.svg").is_file()
+    for row, (low, high) in exact.items():
+        assert low <= float(figures[row].ours) <= high, row
