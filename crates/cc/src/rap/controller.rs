@@ -36,7 +36,7 @@ impl Controller for Rap {
 
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
         let Report::Packets(report) = report else { return Update::none() };
-        let (mut newest, mut late) = (None, None);
+        let (mut newest, mut oldest, mut late) = (None, Time::MAX, None);
         for packet in report.packets {
             if packet.status == Status::Missing {
                 continue;
@@ -46,6 +46,7 @@ impl Controller for Rap {
                 News::None => {}
                 News::Acknowledged => {
                     newest = newest.max(Some(packet.sent));
+                    oldest = oldest.min(packet.sent);
                     self.arrivals.on_acknowledged(packet.sent);
                 }
                 News::Late => late = late.max(Some(packet.sent)),
@@ -53,6 +54,7 @@ impl Controller for Rap {
         }
         let mut changed = self.params.fine_grain && newest.is_some();
         if let Some(sent) = newest {
+            self.round_trip.on_span(sent.saturating_since(oldest).as_secs_f64());
             changed |= self.on_round_trip(now, sent);
         } else if let Some(sent) = late.filter(|_| self.before_silence.is_some()) {
             self.round_trip.on_late(&self.params, now.saturating_since(sent).as_secs_f64());

@@ -6,7 +6,10 @@
 
 #[path = "../../../units/tests/counting/mod.rs"]
 mod counting;
+#[path = "../../../sim/tests/pure/members.rs"]
+mod members;
 
+mod applications;
 mod dccp;
 mod no_allocation;
 mod tcp;
