@@ -1,7 +1,7 @@
 """How near source kind codec-model comes to x264: by a fit with x264, and estimated from a clip's pixels without it.
 
-A fit is judged at other rates than those it was made at, and at one that changes every second; an estimate at all. What
-is judged are the frames after the first refresh, of each clip played forward and back. Further clips are named on the
+A fit is judged at other rates than those it was made at, and at one that changes every second; an estimate at all. The
+judged frames are those after the first refresh, of each clip played forward and back. Further clips are named on the
 command line, and folders of tables of rate, QP and PSNR as those of syncodecs:
 
     codec_model.py [FILE[:WIDTHxHEIGHT] | FOLDER]...

@@ -1,4 +1,4 @@
-"""What `paceline compare` is given: controllers, seeds, scenarios, recordings, networks, rightly and wrongly."""
+"""Arguments of `paceline compare`: controllers, seeds, scenarios, recordings, networks, rightly and wrongly."""
 
 from pathlib import Path
 from typing import Any

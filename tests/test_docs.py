@@ -1,4 +1,4 @@
-"""What the documentation shows runs: Python blocks, `paceline` commands, scenarios, and the notebook's cells."""
+"""The code in the documentation runs: Python blocks, `paceline` commands, scenarios, and the notebook's cells."""
 
 import json
 import re
@@ -103,7 +103,7 @@ def test_the_scenario_of_the_readme_is_the_one_that_comes_along() -> None:
 
 
 def test_the_scenarios_of_the_pages_are_sound(folder: Path) -> None:
-    """Those that stand whole in a page: they run, and the reference names every key that there is."""
+    """Scenarios that stand whole in a page: they run, and the reference names every key that there is."""
     texts = [text for page in PAGES for text in blocks(page, "toml") if "duration =" in text and "[flows." in text]
     assert len(texts) >= 3
     for text in texts:

@@ -196,7 +196,7 @@ def test_a_capture_is_shared_and_must_have_the_senders(cli: Cli, call_file: Path
 
 
 def read_sequence(path: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
-    """What a sequence of JSON texts says of itself, and its events by the places that saw them."""
+    """The header of a sequence of JSON texts, and its events by the places that saw them."""
     front, *texts = path.read_text().split("\x1e")[1:]
     assert all(text.endswith("}\n") for text in texts)
     events = [json.loads(text) for text in texts]

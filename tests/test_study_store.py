@@ -1,4 +1,4 @@
-"""What a study keeps: killed at any moment, on disks that fail, with damaged records, and with two runs at once."""
+"""A study's rows: killed at any moment, on disks that fail, with damaged records, and with two runs at once."""
 
 import json
 import math

@@ -1,7 +1,7 @@
 """The readers of TWCC and of RFC 8888 against tshark's, on random reports and on what is left of them after mutation.
 
-What one of them takes and the other refuses has a name here, and the words of its specification. The dissector of
-`docs/tools` for tshark is held to our readers in all, and to what the notes of captured reports say.
+An input that one of them takes and the other refuses has a name here, and the words of its specification. The dissector
+of `docs/tools` for tshark is held to our readers in all, and to what the notes of captured reports say.
 """
 
 import json
@@ -434,7 +434,7 @@ def test_the_dissector_reads_what_others_wrote(tmp_path: Path, name: str) -> Non
 
 
 def assert_means(report: Shown, decoded: dict) -> None:
-    """What the dissector shows is what the note on a captured report says."""
+    """The dissector shows the values in the note on a captured report."""
     if blocks := decoded.get("blocks"):
         assert one(report, "ccfb.sender_ssrc") == decoded["sender_ssrc"]
         assert shown(report, "ccfb.timestamp") == ["0x" + decoded["rts_hex"]]

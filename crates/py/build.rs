@@ -58,7 +58,7 @@ fn commit(root: &Path) -> String {
     }
 }
 
-/// What a folder holds, in the same order everywhere.
+/// Files of a folder, in the same order everywhere.
 fn sorted(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();

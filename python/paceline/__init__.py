@@ -118,13 +118,12 @@ def study(
 
     Args:
         name: The name of a folder under `studies`, or the path of a study's folder.
-        out: The folder that receives `results.parquet`, one row per experiment, and what is computed of it. What an
-            earlier run of the same definition finished there is taken over.
-        workers: How many experiments run at a time on this machine; without it one per core.
-        dask: The address (`host:port`) of the scheduler of a Dask cluster that runs them instead.
-        fresh: Whether what an earlier run left in `out` is deleted.
-        data: Where trace and frame files are; without it the folder that `PACELINE_DATA` names.
-        told: Called now and then with how far the study is.
+        out: The folder that receives `results.parquet`, one row per experiment, and what is computed of it. Experiments
+        that an earlier run of the same definition finished there are taken over. workers: How many experiments run at a
+        time on this machine; without it one per core. dask: The address (`host:port`) of the scheduler of a Dask
+        cluster that runs them instead. fresh: Whether what an earlier run left in `out` is deleted. data: Where trace
+        and frame files are; without it the folder that `PACELINE_DATA` names. told: Called now and then with how far
+        the study is.
 
     Raises:
         StudyError: The definition is wrong, or `out` holds results of another one.
@@ -163,7 +162,7 @@ def compare(
             "qdelay_target_lo": "60ms", "label": "mine", "flow": {"ecn": "l4s"}}`, where `flow` has further keys of
             the flow.
         out: The folder that receives `report.html`, `results.parquet` with a row per run, `medians.csv` and
-            `differences.csv`. What an earlier run of the same comparison finished there is taken over.
+            `differences.csv`. Experiments that an earlier run of the same comparison finished there are taken over.
         over: Scenarios (files, or dictionaries), recordings of rates, and names of networks; `docs/compare.md` says
             what may stand behind a comma.
         seeds: How many, from 1 on, or which: the same for every controller.

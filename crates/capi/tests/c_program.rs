@@ -35,7 +35,7 @@ fn compiled(cc: &str, source: &str) -> PathBuf {
     program
 }
 
-/// What a program that succeeds prints; none without a C compiler.
+/// Output of a program that succeeds; none without a C compiler.
 fn printed(source: &str, words: &[&str]) -> Option<String> {
     let Some(cc) = compiler() else {
         eprintln!("skipped: no C compiler (cc, gcc or clang); sudo apt install build-essential");

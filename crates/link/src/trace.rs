@@ -45,7 +45,7 @@ names! {
 }
 
 impl TraceFormat {
-    /// What stands in a file of the format, in a line.
+    /// Content of a file of the format, in a line.
     pub fn help(self) -> &'static str {
         match self {
             TraceFormat::Mbps => "A rate in Mbit/s per line, each for `interval`",
@@ -223,7 +223,7 @@ impl Trace {
         self.max
     }
 
-    /// What was odd in the file and how it was read.
+    /// Oddities of the file and how it was read.
     pub fn warnings(&self) -> &[TraceWarning] {
         &self.warnings
     }

@@ -24,10 +24,10 @@ params! {
     #[derive(Copy)]
     pub struct QualityParams {
         psnr: f64 = 40.47, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of a frame of 0.1 bit per pixel";
-        slope: f64 = 2.96, in 0.0, 20.0, "docs/real-video.md", "What twice the bits add there, in dB";
-        curvature: f64 = -0.29, in -2.0, 2.0, "docs/real-video.md", "What they add less or more with the square of the doublings, in dB";
+        slope: f64 = 2.96, in 0.0, 20.0, "docs/real-video.md", "PSNR that twice the bits add there, in dB";
+        curvature: f64 = -0.29, in -2.0, 2.0, "docs/real-video.md", "Change of that gain with the square of the doublings, in dB";
         freeze_psnr: f64 = 36.18, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of a picture against the one before it";
-        freeze_slope: f64 = 2.45, in 0.0, 20.0, "docs/real-video.md", "What twice the distance takes, in dB";
+        freeze_slope: f64 = 2.45, in 0.0, 20.0, "docs/real-video.md", "PSNR that twice the distance takes, in dB";
         width: u64 = 352, in 16.0, 16384.0, "urcp-2013 VII: CIF", "Width of the pictures in pixels";
         height: u64 = 288, in 16.0, 16384.0, "urcp-2013 VII: CIF", "Height of the pictures in pixels";
         concealed_psnr: f64 = 37.1, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of the part of a picture whose packets were lost and which the decoder conceals";
@@ -36,7 +36,7 @@ params! {
 }
 
 params! {
-    /// What a [`CodecModel`] is made of.
+    /// Configuration of a [`CodecModel`].
     #[derive(Copy)]
     pub struct CodecModelParams {
         {
@@ -71,7 +71,7 @@ names! {
 }
 
 impl ClipPreset {
-    /// What x264 made of the clip, by `benches/codec_model.py`.
+    /// The clip's values under x264, by `benches/codec_model.py`.
     pub fn params(self) -> QualityParams {
         let fitted = |values: [f64; 6], (width, height)| {
             let [psnr, slope, curvature, freeze_psnr, freeze_slope, concealed_psnr] = values;
@@ -215,7 +215,7 @@ impl QualityModel {
         (freeze_psnr - freeze_slope * libm::log2(frames.max(1) as f64)).clamp(PSNR.0, PSNR.1)
     }
 
-    /// A frame is shown. One that is late has been missed already, as one of which a packet was lost.
+    /// A frame is shown. A late frame has been missed already, as has a frame of which a packet was lost.
     pub fn on_displayed(&mut self, frame: &DisplayedFrame) -> Judged {
         if frame.late || self.last.is_some_and(|last| frame.captured <= last) {
             return Judged::default();
@@ -239,7 +239,7 @@ impl QualityModel {
         judged
     }
 
-    /// So many frames are not there at all: the last picture stays.
+    /// Takes frames that are not there at all: the last picture stays.
     fn freeze(&mut self, frames: u64, judged: &mut Judged) {
         let shown = self.coding + self.damage;
         for distance in 1..=frames {
@@ -251,7 +251,7 @@ impl QualityModel {
         }
     }
 
-    /// So many frames lack this share of their packets: each is shown, with that share of it concealed.
+    /// Takes frames that lack this share of their packets: each is shown, with that share of it concealed.
     fn conceal(&mut self, frames: u64, lacking: f64, judged: &mut Judged) {
         for _ in 0..frames {
             self.heal(1);
@@ -265,7 +265,7 @@ impl QualityModel {
         self.since_damage = 0;
     }
 
-    /// So many frames pass, of which each refreshes its part of the picture: damage lasts for half the refresh on average,
+    /// Takes frames that pass, of which each refreshes its part of the picture: damage lasts for half the refresh on average,
     /// and after the whole of it none is left.
     fn heal(&mut self, frames: u64) {
         self.since_damage = self.since_damage.saturating_add(frames);

@@ -126,7 +126,7 @@ impl MediaReceiver {
         self.lock().leave();
     }
 
-    /// What happened; `None` if nothing more did.
+    /// The next event; `None` if there is none.
     fn poll_event(&self) -> Option<MediaEvent> {
         self.lock().poll_event().map(MediaEvent::from)
     }

@@ -17,7 +17,7 @@ fn main() -> Result<(), String> {
     Ok(())
 }
 
-/// What stands in the place of a line: a family, or one of it.
+/// The tables in the place of a line: a family, or one of it.
 fn tables(wanted: &str) -> Result<String, String> {
     let (family, kind) = wanted.split_once(' ').map_or((wanted, None), |(family, kind)| (family, Some(kind)));
     if family == "overview" {

@@ -119,7 +119,7 @@ fn describe(item: &Item) -> String {
     }
 }
 
-/// What is declared of the keys in the table at `way`, as far as some of them exclude others.
+/// The declarations of the keys in the table at `way`, as far as some of them exclude others.
 fn declared(way: &[String]) -> &'static [&'static [Spec]] {
     let way: Vec<&str> = way.iter().map(String::as_str).collect();
     match way.as_slice() {

@@ -1,4 +1,4 @@
-//! What is odd about a scenario, or about what came of it, and is no error.
+//! Oddities of a scenario, or of its outcome, that are no errors.
 
 use crate::build::Loaded;
 use crate::overrides::quoted_key;
@@ -48,7 +48,7 @@ pub(crate) fn least_bitrate(scenario: &Scenario, flow: &FlowSpec, links: &[LinkC
 }
 
 impl Loaded {
-    /// What is to be said of flows that had a second or more, and none of whose packets arrived.
+    /// Messages on flows that had a second or more, and none of whose packets arrived.
     pub fn nothing_arrived(&self, summary: &Summary) -> Vec<String> {
         self.scenario.flows.iter().filter_map(|flow| self.of_empty_flow(flow, summary)).collect()
     }

@@ -51,7 +51,7 @@ struct Captured {
     bytes: Range<usize>,
 }
 
-/// What the ends of one flow sent and received since it was last asked for.
+/// Packets that the ends of one flow sent and received since the last call.
 #[derive(Debug)]
 pub struct FlowCapture {
     place: CapturePlace,
@@ -129,7 +129,7 @@ fn addresses(flow: usize) -> [Ipv4Addr; 2] {
     [0x0a00_0000, 0x0a80_0000].map(|network| Ipv4Addr::from_bits(network | number))
 }
 
-/// What a flow's packets have on the wire that they do not say themselves.
+/// Fields of a flow's packets on the wire that they do not say themselves.
 #[derive(Clone, Debug)]
 enum Spelling {
     Rtp(PacketSpelling, Box<ReportSpelling>),
@@ -292,7 +292,7 @@ impl Captures {
         Captures { place, front: Some(front) }
     }
 
-    /// What a flow is to keep its packets in.
+    /// The record in which a flow keeps its packets.
     pub fn of_flow(&self, flow: usize, parts: &FlowParts) -> FlowCapture {
         FlowCapture::new(self.place, flow, parts)
     }

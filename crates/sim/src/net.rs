@@ -177,7 +177,7 @@ impl Net {
         }
     }
 
-    /// What has departed since there were `first` of them.
+    /// Carries on the packets that have departed since there were `first` of them.
     fn carry_on(&mut self, first: usize) {
         let mut index = first;
         while let Some(&Forwarded { edge, at, mut packet }) = self.forwarded.get(index) {

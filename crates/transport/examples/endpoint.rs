@@ -89,7 +89,7 @@ impl Network {
     }
 }
 
-/// What came at the receiver.
+/// Arrivals at the receiver.
 #[derive(Default)]
 struct Came {
     packets: u64,

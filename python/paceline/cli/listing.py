@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def kinds() -> tuple[str, ...]:
-    """What can be listed: everything that scenarios choose from, and what studies are made of."""
+    """The lists: everything that scenarios choose from, and the parts of studies."""
     return (*registry(), "studies", "designs")
 
 

@@ -130,7 +130,7 @@ def _print_charts(result: StudyResult) -> None:
 
 
 def _put(options: StudyOptions, document: Mapping[str, object], told: Callable[[], None]) -> None:
-    """What came out: as one JSON document, or for people."""
+    """The results: as one JSON document, or for people."""
     with printing():
         if options.json:
             print(json.dumps(document, indent=2))

@@ -83,7 +83,7 @@ def compare(
 
 
 def _listed(name: str, given: Any) -> list[Any]:
-    """What was given as a list; one thing alone is a list of one."""
+    """An argument as a list; one thing alone is a list of one."""
     if isinstance(given, (str, os.PathLike, Mapping)):
         return [given]
     if not isinstance(given, Iterable) or isinstance(given, bytes):
@@ -116,7 +116,7 @@ def _context(context: Context) -> Context:
 def _part(
     cases: Sequence[Case], of_controllers: Sequence[Contender], of_conditions: Sequence[Condition], out: Path
 ) -> Part:
-    """What was run here, as another comparison may join it."""
+    """The runs made here, as another comparison may join it."""
     document = {
         "version": __version__,
         "controllers": [one.document for one in of_controllers],

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """What a study gave."""
+    """The results of a study."""
 
     study: Study
     out: Path
@@ -59,7 +59,7 @@ class StudyResult:
     remade: tuple[str, ...] = ()
     """Files that an earlier run had finished and that were not as it wrote them: they were made again."""
     searches: TuningResult | None = None
-    """What its searches found, if it has any."""
+    """The results of its searches, if it has any."""
 
     @property
     def results_file(self) -> Path:
@@ -99,7 +99,7 @@ class StudyResult:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study would take, from a few of its experiments."""
+    """The time and space that a study would take, from a few of its experiments."""
 
     study: Study
     total: int
@@ -187,7 +187,7 @@ def prepare(study: Study, data: str | os.PathLike[str] | None = None) -> tuple[C
 def check(context: Context) -> None:
     """Reads the scenario with each value of each factor, so that a slip in the definition is said before any run.
 
-    What goes wrong in combination only is found when it is run, and recorded.
+    An error in combination only is found when it is run, and recorded.
 
     Raises:
         StudyError: A scenario is wrong.

@@ -33,7 +33,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found."""
+    """The result of a search."""
 
     search: Search
     factors: tuple[Factor, ...]
@@ -49,7 +49,7 @@ class Found:
 
     @property
     def title(self) -> str:
-        """What the search is called."""
+        """Name of the search."""
         return self.search.title or self.search.name
 
     @property

@@ -1,4 +1,4 @@
-"""What a set of parameters does under conditions: runs that are kept as they are finished."""
+"""The effect of a set of parameters under conditions: runs that are kept as they are finished."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paceline.studies.store import Table
 from paceline.studies.tuning import Bench, Search, Tuning
 
 Runs = dict[str, dict[str, float]]
-"""What the runs of a set gave: by condition, then by the name of the metric."""
+"""The figures of a set's runs: by condition, then by the name of the metric."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a search found, and how it does where it was not trained."""
+    """The result of a search, and its worth where it was not trained."""
 
     found: Found
     sets: dict[str, Measured]
@@ -50,7 +50,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class TuningResult:
-    """What the searches of a study gave."""
+    """The results of a study's searches."""
 
     study: Study
     tuning: Tuning

@@ -111,7 +111,7 @@ def _ends(iperf3: _Iperf3, call: str) -> tuple[str, str]:
 
 
 def _heard(folder: str) -> dict[str, Any]:
-    """What our receiver wrote."""
+    """The record of our receiver."""
     try:
         heard: dict[str, Any] = json.loads(Path(folder, "receiver", "summary.json").read_text())
     except OSError:

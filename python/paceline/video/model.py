@@ -120,7 +120,7 @@ def _size(clip: Clip) -> dict[str, float]:
 
 
 def _damaged(clip: Clip) -> dict[str, float]:
-    """What concealment makes of slices that are lost; nothing is said where frames are of a single one."""
+    """The parameters of concealment of lost slices; none where frames are of a single one."""
     import numpy as np
 
     pixels = clip.size[0] * clip.size[1]

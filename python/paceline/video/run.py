@@ -23,10 +23,10 @@ SIMULATED = 0.6
 
 @dataclass(frozen=True)
 class Video:
-    """What was encoded for one stream, what arrived of it, and how it looked."""
+    """One stream's encoded frames, their arrivals, and how they looked."""
 
     stream: dict[str, Any]
-    """What the scenario says of it: its flow, its stream, and every parameter in base units."""
+    """Its settings in the scenario: its flow, its stream, and every parameter in base units."""
     clip: Clip
     sequence: Sequence
     arrivals: Arrivals
@@ -37,7 +37,7 @@ class Video:
 
     @property
     def warnings(self) -> list[str]:
-        """What was odd in the clip, or on the way."""
+        """Oddities of the clip, or on the way."""
         found = [f"flows.{self.stream['flow']}.source: {told}" for told in self.clip.warnings]
         if self.arrivals.unknown:
             found.append(

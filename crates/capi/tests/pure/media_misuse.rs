@@ -1,4 +1,4 @@
-//! What callers of the RTP endpoint in C get wrong is an error code and a text; nothing else changes.
+//! An error of callers of the RTP endpoint in C is an error code and a text; nothing else changes.
 #![allow(unsafe_code, reason = "it calls as C does")]
 
 use PacelineStatus::{Invalid, NoHandle, NullPointer, Ok, WrongSize};

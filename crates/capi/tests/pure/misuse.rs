@@ -1,4 +1,4 @@
-//! What callers in C get wrong is an error code and a text; nothing else changes.
+//! An error of callers in C is an error code and a text; nothing else changes.
 #![allow(unsafe_code, reason = "it calls as C does")]
 
 use paceline::*;

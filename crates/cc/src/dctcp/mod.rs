@@ -1,6 +1,6 @@
 //! DCTCP: Reno whose answer to marks is in proportion to how many there are (RFC 8257).
 //!
-//! Its transport echoes each mark exactly. What differs from the text is in DEVIATIONS.md beside this file and in
+//! Its transport echoes each mark exactly. Differences from the text are in DEVIATIONS.md beside this file and in
 //! `window/DEVIATIONS.md`.
 
 mod params;

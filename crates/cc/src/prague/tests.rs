@@ -14,7 +14,7 @@ fn made(params: &Params, l4s: bool) -> Flow<PragueLaw> {
     Flow::new(Prague::new(params, &FlowSetup { l4s, ..FlowSetup::new(Bytes::new(SIZE)) }))
 }
 
-/// One that is past slow start, with this alpha and round trips of `rtt` from now on.
+/// A law that is past slow start, with this alpha and round trips of `rtt` from now on.
 fn avoiding(params: &Params, packets: u64, alpha: f64, rtt: TimeDelta) -> Flow<PragueLaw> {
     let mut flow = made(params, true).avoiding(packets);
     flow.sender.parts().0.alpha.value = alpha;

@@ -55,7 +55,7 @@ impl RoundTrip {
         if self.is_known() { params.mu * self.srtt + params.phi * self.variance } else { self.srtt }
     }
 
-    /// What fine-grain adaptation multiplies the gap by.
+    /// Factor by which fine-grain adaptation multiplies the gap.
     pub(super) fn fine_grain(&self) -> f64 {
         self.means.map_or(1.0, |(frtt, xrtt)| frtt / xrtt)
     }

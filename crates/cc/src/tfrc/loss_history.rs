@@ -39,7 +39,7 @@ pub(crate) struct LossHistory {
     /// The loss events, the newest first.
     events: VecDeque<Event>,
     first: Option<FirstInterval>,
-    /// What was lost, in order, so that it can be taken back.
+    /// Lost packets, in order, so that it can be taken back.
     runs: VecDeque<LostRun>,
     /// The loss events as they were, while the history is rebuilt.
     before: VecDeque<Event>,
@@ -74,8 +74,8 @@ impl LossHistory {
         self.events.front().map(|event| event.stamp)
     }
 
-    /// Packets were lost or marked. What lies within `r` after a loss event's begin belongs to it; else a new one
-    /// begins. Before the first event there was an interval of `first_interval` packets. True if one began.
+    /// Packets were lost or marked. A loss within `r` of a loss event's begin belongs to it; else a new one begins. Before the first event
+    /// there was an interval of `first_interval` packets. True if one began.
     pub(crate) fn add(&mut self, run: LostRun, r: u64, first_interval: f64) -> bool {
         if !self.any() {
             self.first = Some(FirstInterval { length: first_interval.max(1.0), discount: 1.0 });

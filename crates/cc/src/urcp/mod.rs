@@ -1,7 +1,7 @@
 //! URCP, the Universal Rate Control Protocol (Xie, Mehrotra, Li and Hu, INFOCOM 2013): a utility-maximising rate whose
 //! operating delay follows what the network has without congestion.
 //!
-//! What the paper leaves open, and what differs, is in DEVIATIONS.md beside this file and in `utility/DEVIATIONS.md`.
+//! Open points of the paper, and differences from it, are in DEVIATIONS.md beside this file and in `utility/DEVIATIONS.md`.
 
 mod doubt;
 mod params;

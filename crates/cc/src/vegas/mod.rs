@@ -1,7 +1,7 @@
 //! Vegas: the window follows how many packets it keeps in the queue, told by the round-trip time (Brakmo and Peterson
 //! 1995).
 //!
-//! What rests on no text, and what was filled, is in DEVIATIONS.md beside this file and in `window/DEVIATIONS.md`.
+//! Rules without a text, and gaps that were filled, are in DEVIATIONS.md beside this file and in `window/DEVIATIONS.md`.
 
 mod params;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What must hold for every discipline, whatever arrives.
+//! Properties of every discipline, whatever arrives.
 
 use super::arrivals::{arrivals, config, vary};
 use super::*;
@@ -30,7 +30,7 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
     })
 }
 
-/// Those that have parameters beside their limit, without the tests' own.
+/// Disciplines that have parameters beside their limit, without the tests' own.
 fn managed() -> impl Iterator<Item = &'static str> {
     let has_some = |kind: &&str| QueueConfig::of(kind).is_some_and(|config| !config.specs().is_empty());
     QueueConfig::KINDS.iter().copied().filter(|&kind| kind != "aging").filter(has_some)
@@ -38,7 +38,7 @@ fn managed() -> impl Iterator<Item = &'static str> {
 
 const ECN: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
 
-/// What a run showed, and its counters on the way.
+/// The observations of a run, and its counters on the way.
 #[derive(PartialEq, Debug)]
 struct Shown {
     offered: Vec<Offered>,

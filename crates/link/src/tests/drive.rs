@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What became of arrivals.
+/// The fate of arrivals.
 #[derive(Default, PartialEq, Debug)]
 pub(super) struct Log {
     pub(super) departures: Vec<Departure<Packet>>,

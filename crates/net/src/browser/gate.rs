@@ -24,7 +24,7 @@ pub(super) struct BrowserGate {
     browser: Outlet,
     /// Where the browser is, as its last check that chose says.
     peer: Option<SocketAddr>,
-    /// Who is told that it came.
+    /// The thread that is told that it came.
     came: SyncSender<()>,
     /// Whether our endpoint is done.
     over: Arc<AtomicBool>,

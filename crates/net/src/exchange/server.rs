@@ -33,7 +33,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Whether the system is to say more of it. One that is held back would only say again that it has more.
+    /// Whether the system is to say more of it. A client that is held back would only say again that it has more.
     fn waits(&self) -> bool {
         !self.readable || self.full
     }

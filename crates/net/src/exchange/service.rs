@@ -1,4 +1,4 @@
-//! What the exchange does with what processes say. No sockets and no clock: messages and times are handed in, answers asked
+//! The exchange's treatment of the messages of processes. No sockets and no clock: messages and times are handed in, answers asked
 //! for.
 
 use super::pace::Pace;
@@ -62,7 +62,7 @@ struct SharedFlow {
     member: FlowId,
     /// Number of its last update.
     number: u32,
-    /// What its group gave it since then, and it has not heard.
+    /// Assignment by its group since then, of which it has not heard.
     given: Option<Assigned>,
 }
 
@@ -81,8 +81,8 @@ impl Group {
         Group { coupling: AnyCoupling::new(&params), params, owners: BTreeMap::new(), inherited }
     }
 
-    /// A flow begins to share. What others inherited a moment ago is its rate before more is, and is shared anew at once:
-    /// whoever comes and goes, or was silent for too long and goes on, counts once.
+    /// A flow begins to share. The rate that others inherited a moment ago is its first rate, and is shared anew at once: a flow that comes
+    /// and goes, or was silent for too long and goes on, counts once.
     fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
         let (inherited, until) = self.inherited;
         match update.own {
@@ -212,7 +212,7 @@ impl Service {
         }
     }
 
-    /// Whether a process may be read now. One that sends too fast waits, and what it sends stays with it.
+    /// Whether a process may be read now. A client that sends too fast waits, and its messages stay with it.
     pub fn may_read(&mut self, now: Time, id: ClientId) -> bool {
         let Some(client) = self.clients.get_mut(&id).filter(|client| !client.closing) else { return false };
         if now < client.held_until {
@@ -269,7 +269,7 @@ impl Service {
         reply.is_some()
     }
 
-    /// What [`Service::next_message`] answered has been sent.
+    /// Notes that the message of [`Service::next_message`] has been sent.
     pub fn sent(&mut self, id: ClientId) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         if client.replies.pop_front().is_none()
@@ -321,7 +321,7 @@ impl Service {
         client.reply(Reply::Refused { flow, refusal, text }, &mut self.counters);
     }
 
-    /// What a flow that wants to share is given to share by; an error if it cannot.
+    /// The coupling that a flow is given to share by; an error if it cannot.
     fn admitted(&self, id: ClientId, join: &Join) -> Result<CouplingParams, Refused> {
         let Join { group: key, kind, settings, update } = join;
         let params = terms::read(kind, settings).map_err(|text| (Refusal::Kind, text))?;
@@ -352,7 +352,7 @@ impl Service {
         if more { Err(full("flows of a process", self.limits.flows_per_process)) } else { Ok(params) }
     }
 
-    /// Who joins its own group again has updated; who joins another one has left the first.
+    /// A flow that joins its own group again has updated; a flow that joins another one has left the first.
     fn join(&mut self, now: Time, id: ClientId, join: &Join) -> Result<(), Refused> {
         let flow = join.update.flow.flow.0;
         let present = self.clients.get(&id).and_then(|client| client.flows.get(&flow));

@@ -21,7 +21,7 @@ const BACKLOG: i32 = 64;
 /// One end of a connection; it never blocks.
 pub(super) struct MessageSocket(OwnedFd);
 
-/// What came of reading a message.
+/// The outcome of reading a message.
 pub(super) enum Read<'b> {
     /// A message; one that is longer than any may be is cut to one byte more than that.
     Message(&'b [u8]),

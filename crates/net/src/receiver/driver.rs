@@ -177,7 +177,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
         self.time
     }
 
-    /// Does what is due in the record; true at the end of the run. What arrived up to `known` has been taken.
+    /// Does what is due in the record; true at the end of the run. Packets that arrived up to `known` have been taken.
     fn is_over(&mut self, known: Moment, progress: &Told<'_>) -> Result<bool, NetError> {
         let Some(session) = &mut self.session else { return self.await_first(progress) };
         let now = session.clock.time_of(known);

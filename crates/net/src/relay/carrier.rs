@@ -24,7 +24,7 @@ const GRACE: TimeDelta = TimeDelta::from_secs(1);
 /// All that passes counts as one stream.
 const STREAM: StreamId = StreamId(0);
 
-/// What a carrier is told beyond the scenario.
+/// Limits of a carrier beyond the scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// The most that may be under way.
@@ -41,7 +41,7 @@ pub(crate) struct Carrier<'a, G> {
     left: Way,
     record: FlowRecord<'a>,
     inbox: Inbox,
-    /// What was read last and goes on.
+    /// Packets that were read last and goes on.
     incoming: Vec<Incoming>,
     limits: Limits,
     memory: MemoryBudget,

@@ -42,7 +42,7 @@ struct RelayedFlow<'a> {
     open: bool,
     record: FlowRecord<'a>,
     silences: Silences,
-    /// What people are to be told now.
+    /// Messages for people, to be told now.
     said: Vec<String>,
 }
 
@@ -312,8 +312,8 @@ impl<'a> RelayDriver<'a> {
         Ok(())
     }
 
-    /// The run begins with the first packet of the sender of a flow, at `first`. What was before, of somebody who proved to
-    /// be nobody, is forgotten.
+    /// The run begins with the first packet of the sender of a flow, at `first`. The record so far, of a sender that proved to be none, is
+    /// forgotten.
     fn begin(&mut self, first: Moment, place: usize) -> Result<(), NetError> {
         let flow = self.flows[place].flow;
         (self.started, self.first) = (true, place);

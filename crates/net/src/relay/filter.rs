@@ -1,4 +1,4 @@
-//! What a relay lets pass, by the flow's transport.
+//! The packets that a relay lets pass, by the flow's transport.
 
 use super::connection::ConnectionFilter;
 use crate::choice::Over;
@@ -89,7 +89,7 @@ impl Filter {
         }
     }
 
-    /// What is to be said of senders beside the one that was listened to.
+    /// Messages on senders beside the one that was listened to.
     pub fn warnings(&self) -> Vec<String> {
         match self {
             Filter::Rtp(filter) => filter.warnings().collect(),

@@ -27,7 +27,7 @@ pub(super) struct LinkPath {
     hops: Vec<Hop>,
 }
 
-/// What became of packets in the links.
+/// The fate of packets in the links.
 #[derive(Default)]
 pub(super) struct Outcome {
     /// Packets that leave the last link, and when they are at the far end.

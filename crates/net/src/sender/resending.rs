@@ -1,4 +1,4 @@
-//! What is sent again of the only stream when a NACK asks for it, as RTX (RFC 4588): packets of a stream of its own, whose payload is the
+//! Retransmissions of the only stream when a NACK asks for them, as RTX (RFC 4588): packets of a stream of its own, whose payload is the
 //! number of the packet that is repeated and what that had.
 
 use paceline_cc::{Controller, StreamId};

@@ -124,7 +124,7 @@ fn header(sequence: u16) -> RtpHeaderFields {
     RtpHeaderFields { payload_type: AGREED.payload_type, ssrc: 77, sequence, timestamp, marker: true }
 }
 
-/// What a call of `role` comes to with a browser that does this.
+/// The outcome of a call of `role` with a browser that does this.
 fn called(
     loaded: &Loaded,
     role: Role,

@@ -9,7 +9,7 @@ use paceline_units::{Time, TimeDelta};
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// So much of a connection is some hundred packets, on a busy machine too.
+/// Part of a connection that is some hundred packets, on a busy machine too.
 const LONG_ENOUGH: Time = Time::from_nanos(600_000_000);
 
 /// Waits until `carries` is set, which a receiver's progress does.

@@ -177,7 +177,7 @@ fn a_capture_of_a_run_that_failed_is_there_too() {
     assert_eq!(records[0].packet.packet_type(), PacketType::Request);
 }
 
-/// What tshark reads of each packet's fields, line by line; none without tshark.
+/// Each packet's fields as tshark reads them, line by line; none without tshark.
 fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<String>> {
     let mut command = Command::new("tshark");
     command.args(["-r", &path.to_string_lossy(), "-o", "dccp.check_checksum:TRUE", "-T", "fields"]);

@@ -1,4 +1,4 @@
-//! What unknown peers do to a DCCP receiver on a real socket: floods of Requests, scans, forged Resets. An established
+//! Attacks of unknown peers on a DCCP receiver on a real socket: floods of Requests, scans, forged Resets. An established
 //! connection lives, a new one is let in, and memory stays where it was.
 
 use crate::alone::in_own_process;

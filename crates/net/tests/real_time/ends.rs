@@ -6,7 +6,7 @@ use paceline_scenario::Loaded;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What the three ends said.
+/// The outputs of the three ends.
 pub struct Ends {
     pub sender: NetOutput,
     pub relay: NetOutput,

@@ -46,7 +46,7 @@ fn translate(inside: &UdpSocket, target: SocketAddr, change_after: usize, over: 
     }
 }
 
-/// What sender, relay and receiver say of a call in whose middle the sender's port changes.
+/// The outputs of sender, relay and receiver for a call in whose middle the sender's port changes.
 fn call(loaded: &Loaded, relayed: bool) -> (NetOutput, NetOutput, NetOutput) {
     let receiver = Receiver::bind(loaded, &ReceiveOptions::on(anywhere())).expect("a receiver");
     let target = receiver.address().expect("an address");

@@ -35,7 +35,7 @@ fn address(socket: &UdpSocket) -> SocketAddr {
     socket.local_addr().expect("an address")
 }
 
-/// What a relay says after `programs` talked through it, told where it listens, with whom listens behind it.
+/// The output of a relay after `programs` talked through it, told where it listens, and who listens behind it.
 fn relayed(programs: impl FnOnce(SocketAddr, &UdpSocket)) -> NetOutput {
     let (loaded, behind, stop) = (loaded(PATH), socket(), AtomicBool::new(false));
     let options = RelayOptions::between(anywhere(), address(&behind));

@@ -8,7 +8,7 @@ use crate::source::{
 };
 use paceline_media::{ClipPreset, FRAME_PRESETS};
 
-/// What is expected where a source is.
+/// The expected value of a source.
 pub(super) const SOURCE: &str =
     "a source such as { kind = \"trace-encoder\", generator = \"frames\", fps = 50 }";
 pub(super) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {

@@ -6,7 +6,7 @@ use crate::world::{assert_near, column, flow, link, run};
 use paceline_metrics::TransferSummary;
 use paceline_sim::Outcome;
 
-/// What a nanosecond and a histogram's exact largest value leave, in milliseconds.
+/// Error of a nanosecond and of a histogram's exact largest value, in milliseconds.
 const EXACT: f64 = 1e-5;
 
 fn transfers(outcome: &Outcome, name: &str) -> TransferSummary {

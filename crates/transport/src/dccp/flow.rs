@@ -14,7 +14,7 @@ pub const FLOW_PORTS: Ports = Ports { source: 5001, destination: 5004 };
 /// No two flows share a simulated path's ports, and nobody guesses there: any number will do.
 const ISS: [u64; 2] = [1 << 20, 1 << 30];
 
-/// What a flow over DCCP carries: media or bulk data.
+/// The payload of a flow over DCCP: media or bulk data.
 #[derive(Clone, Debug)]
 pub struct Carried {
     /// Source of the data.
@@ -154,7 +154,7 @@ impl<F: Ccids> DccpSender<F> {
         whole
     }
 
-    /// What is too old is not worth sending; decoders need a key frame then.
+    /// A packet that is too old is not worth sending; decoders need a key frame then.
     fn discard_old(&mut self, now: Time) {
         let (Some(age), Some(since)) = (self.carried.discard_age, self.connection.oldest_queued()) else {
             return;

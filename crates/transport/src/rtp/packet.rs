@@ -55,7 +55,7 @@ pub struct RtpPacket {
     pub first: Option<bool>,
     /// Whether it is the last packet of its frame.
     pub marker: bool,
-    /// What the sender half of the controller put on it.
+    /// Annotation by the sender half of the controller.
     pub annotation: Option<Annotation>,
 }
 
@@ -73,7 +73,7 @@ impl RtpPacket {
     }
 }
 
-/// What an RTP receiver sends back, as a pointer where it is large: it is handed from end to end and back.
+/// Feedback of an RTP receiver, as a pointer where it is large: it is handed from end to end and back.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RtpFeedback {
     /// RFC 8888's report on one packet, which arrived.

@@ -3,8 +3,8 @@
 //! A packet arrives after it was sent, and a report comes after it was written. If the receiver's clock is ahead of the sender's
 //! by c, then `arrived - sent >= c` for each packet and `written - now <= c` for each report: every report that is believed
 //! bounds c from both sides, and the times of one that contradicts the bounds cannot be. The bounds give way by [`DRIFT`],
-//! since clocks run apart. What such a report says of arrivals, losses and marks counts all the same, and how long before its
-//! writing a packet arrived: its clock is put right by taking its own way here for the shortest that was seen.
+//! since clocks run apart. The arrivals, losses and marks of such a report count all the same, and so does the time between a packet's
+//! arrival and its writing: its clock is put right by taking its own way here for the shortest that was seen.
 //!
 //! A receiver whose clock was set, or that started again, contradicts the bounds for ever. It is believed when for
 //! [`SILENCE`] nothing has come that keeps to the bounds, and two of its reports keep to the same other ones. Its times are then moved
@@ -15,7 +15,7 @@ use paceline_units::{Time, TimeDelta};
 
 /// Two clocks run apart by one part in so many at most: 0.2 %, ten times what an oscillator does.
 const DRIFT: i64 = 500;
-/// What a time may be wrong by beside its clock's step: how exactly drivers on a busy machine stamp what they send and
+/// Error of a time beside its clock's step: how exactly drivers on a busy machine stamp what they send and
 /// receive.
 const DOUBT: TimeDelta = TimeDelta::from_millis(10);
 /// The bounds give way in steps of so long: 0.1 ms.
@@ -34,7 +34,7 @@ struct Bounds {
     at: Time,
 }
 
-/// What a report says of times.
+/// The times of a report.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     now: Time,
@@ -100,7 +100,7 @@ pub(super) struct PlausibleTimes {
     believed: Time,
     /// The clock of the last report that was not believed.
     other: Option<OtherClock>,
-    /// What is taken off the receiver's times.
+    /// The lead that is taken off the receiver's times.
     ahead: TimeDelta,
 }
 
@@ -112,7 +112,7 @@ impl PlausibleTimes {
         PlausibleTimes { doubt, bounds: None, renewed, believed, other: None, ahead: TimeDelta::ZERO }
     }
 
-    /// What the receiver's clock shows at `now`, as far as is known.
+    /// The receiver's clock at `now`, as far as is known.
     pub(super) fn receiver_time(&self, now: Time) -> Option<Time> {
         self.bounds.map(|bounds| now + bounds.later(now).most)
     }
@@ -127,7 +127,7 @@ impl PlausibleTimes {
         }
     }
 
-    /// As [`PlausibleTimes::judge`] of a report on one packet. What it says of times, where that is to be weighed.
+    /// As [`PlausibleTimes::judge`] of a report on one packet. The times of a report, where that is to be weighed.
     #[inline]
     pub(super) fn doubts(&mut self, now: Time, written: Time, result: &PacketResult) -> Option<Told> {
         let mut arrivals = Arrivals::default();
@@ -189,9 +189,9 @@ impl PlausibleTimes {
         })
     }
 
-    /// Moves arrivals to the clock that came first, once they are moved by `step` to the one that is believed. Those that then are
-    /// before `least` after their sending cannot be. Answers the shortest time from sending to arrival of the others,
-    /// and how many cannot be.
+    /// Moves arrivals to the clock that came first, once they are moved by `step` to the one that is believed. Arrivals that then are
+    /// before `least` after their sending cannot be. Answers the shortest time from sending to arrival of the others, and how many cannot
+    /// be.
     #[cold]
     fn correct(&self, step: TimeDelta, least: TimeDelta, results: &mut [PacketResult]) -> (TimeDelta, u64) {
         let (mut shortest, mut impossible) = (UNTOLD, 0);
@@ -211,7 +211,7 @@ impl PlausibleTimes {
     }
 }
 
-/// What a report says of times; none if it says of no packet that it arrived.
+/// The times of a report; none if no packet of it arrived.
 #[inline]
 fn told(now: Time, written: Time, results: &[PacketResult]) -> Option<Told> {
     let mut arrivals = Arrivals::default();
@@ -221,7 +221,7 @@ fn told(now: Time, written: Time, results: &[PacketResult]) -> Option<Told> {
     arrivals.told(now, written)
 }
 
-/// What is known of the packets that arrived.
+/// The times of the packets that arrived.
 struct Arrivals {
     /// When the newest was sent.
     newest: Time,
@@ -247,7 +247,7 @@ impl Arrivals {
         }
     }
 
-    /// What a report says that tells of these.
+    /// The times of a report on these arrivals.
     #[inline]
     fn told(self, now: Time, written: Time) -> Option<Told> {
         let (since_now, newest) = (written.wrapping_since(now), written.wrapping_since(self.newest));

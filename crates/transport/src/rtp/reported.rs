@@ -1,4 +1,4 @@
-//! What comes back to the sender endpoint: reports are completed from what was sent, judged, and told to the controller.
+//! Feedback at the sender endpoint: reports are completed from what was sent, judged, and told to the controller.
 
 use super::plausible::Told;
 use super::sender::RtpSender;

@@ -29,7 +29,7 @@ pub(super) struct PacketReports {
     /// Reports whose way is over: their memory is used again.
     #[allow(clippy::vec_box, reason = "reports come and go in their boxes")]
     spare: Vec<Box<Feedback>>,
-    /// What the next report says of streams whose numbers went on elsewhere before it was written.
+    /// Entries of the next report on streams whose numbers went on elsewhere before it was written.
     held: Option<Box<Feedback>>,
 }
 
@@ -98,7 +98,7 @@ impl PacketReports {
         noted
     }
 
-    /// What reports say for `now`, which often is what they said last.
+    /// The time that reports give for `now`, which often is the last one.
     #[inline(always)]
     fn read(&mut self, now: Time) -> Time {
         let (times, shown) = &self.read;

@@ -37,7 +37,7 @@ pub struct RtcpPacket<'a> {
     pub packet_type: u8,
     /// The 5 bits of report count, source count or feedback message type (FMT).
     pub count: u8,
-    /// What follows the header, padding out.
+    /// Bytes that follow the header, padding out.
     pub body: &'a [u8],
     /// The whole packet, padding in.
     pub bytes: &'a [u8],

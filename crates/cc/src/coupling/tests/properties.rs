@@ -1,4 +1,4 @@
-//! What no sequence of calls may do.
+//! Properties that no sequence of calls may break.
 
 use super::*;
 use proptest::prelude::*;

@@ -45,7 +45,7 @@ pub trait Near {
     }
 }
 
-/// What a transport tells the controller.
+/// The transport's part towards the controller.
 pub enum Told {
     Delivered(PacketResult),
     Recovery(paceline_cc::Recovery),
@@ -71,7 +71,7 @@ impl Near for Datagrams {
     }
 }
 
-/// What the path does to packets.
+/// The path's treatment of packets.
 pub struct Path {
     pub delay: TimeDelta,
     /// Which of all packets, counted as they are sent, do not arrive.

@@ -37,7 +37,7 @@ pub struct MediaPacket<P> {
 enum Extension {
     /// Elements of the one-byte form.
     Elements(SmallVec<[u8; ELEMENTS]>),
-    /// What a whole packet brought: its profile, and where its data is in the buffer.
+    /// The extension of a whole packet: its profile, and where its data is in the buffer.
     Brought(u16, Range<usize>),
 }
 
@@ -147,7 +147,7 @@ impl<P: AsRef<[u8]>> MediaPacket<P> {
         }
     }
 
-    /// What an application that changed its buffer takes away is empty.
+    /// A part that an application took away by changing its buffer is empty.
     fn part(&self, place: &Range<usize>) -> &[u8] {
         self.buffer.as_ref().get(place.clone()).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What a receiver knows of a stream, and says in its reports (RFC 3550 appendices A.1, A.3 and A.8; RFC 6679 section 5.1).
+//! A receiver's figures of a stream for its reports (RFC 3550 appendices A.1, A.3 and A.8; RFC 6679 section 5.1).
 
 use super::clock::{middle, ticks_of, time_of, units_of};
 use crate::rtp::seen::Seen;
@@ -152,7 +152,7 @@ impl Reception {
         self.numbers.highest().is_some()
     }
 
-    /// What a report written now says of the stream. The fraction lost is of packets since the last report.
+    /// The stream's block in a report written now. The fraction lost is of packets since the last report.
     pub fn block(&mut self, now: Time, ssrc: u32) -> ReportBlock {
         let (expected, received) = (self.expected(), self.received);
         let since = |total: u64, before: u64| total.saturating_sub(before);

@@ -62,7 +62,7 @@ fn request(port: u16, service: ServiceCode) -> Packet {
     Packet::new(ports, SequenceNumber::new(1000), Body::Request { service })
 }
 
-/// What a host sends at once in answer to a packet.
+/// Packets that a host sends at once in answer to a packet.
 fn answer(host: &mut Host<StandIns>, now: Time, packet: Packet) -> Option<Packet> {
     host.on_packet(now, CLIENT, 0, packet, Ecn::NotEct);
     host.poll_transmit(now).map(|(_, transmit)| transmit.packet)
@@ -145,7 +145,7 @@ fn a_closed_connection_is_forgotten_whatever_is_polled_first() {
     }
 }
 
-/// Who closes waits in TIMEWAIT; when that is over nothing is sent and nothing is told.
+/// The end that closes waits in TIMEWAIT; when that is over nothing is sent and nothing is told.
 #[test]
 fn a_connection_out_of_timewait_is_forgotten_whatever_is_polled_first() {
     for events_first in [false, true] {
