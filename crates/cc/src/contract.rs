@@ -211,10 +211,12 @@ pub trait Controller {
     /// A packet was handed to the network.
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update;
 
-    /// Packets are handed to the network that its allowance admits and its pacing spaces, the last before its next timeout. To tell of all
-    /// at once is to tell of each ([`Controller::on_sent`]), and the answer is that to the last; absent, and nothing is noted, where a
-    /// controller wants to hear of each. One that answers puts no annotation on packets, and on the way leaves its pacing as it was and
-    /// takes each packet's size off its allowance.
+    /// A run of packets was handed to the network: all within the allowance, spaced by the pacing, and before the next timeout.
+    ///
+    /// A controller that takes a run notes every packet of it, as [`Controller::on_sent`] would one by one, and answers as it would to
+    /// the last. It must be one that puts no annotation on packets, does not change its pacing as they leave, and takes exactly their
+    /// sizes off its allowance. A controller that wants each packet by itself notes nothing and answers `None`, as the default does:
+    /// the endpoint then calls [`Controller::on_sent`] for each.
     #[inline]
     fn on_run(&mut self, run: &SentRun) -> Option<Update> {
         let _ = run;

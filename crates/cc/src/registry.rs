@@ -53,7 +53,7 @@ fn countable(setup: &FlowSetup) -> Result<(), ParamError> {
     }
 }
 
-/// The quantity that a controller steers. Which transports that are is for those to say who know transports.
+/// The kind of traffic that a controller steers. Crates that know transports map it to them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Steers {
     /// Streams of media that wait in send queues of their own and are discarded when they are too old.
@@ -180,9 +180,9 @@ controllers! {
     Bbr("bbr", bbr::Bbr, Steers::ByteStream),
     /// BBR version 3 (draft-ietf-ccwg-bbr): bandwidth and flight by a model of the path, bounded by losses and marks
     Bbr3("bbr3", bbr3::Bbr3, Steers::ByteStream),
-    /// DCTCP (RFC 8257): Reno whose answer to marks is in proportion to how many there are
+    /// DCTCP (RFC 8257): Reno that reduces its window in proportion to the share of marked bytes
     Dctcp("dctcp", dctcp::Dctcp, Steers::ByteStream),
-    /// Prague (draft-briscoe-iccrg-prague-congestion-control): DCTCP's answer to L4S marks, hardly by the round trip, and Reno's to losses
+    /// Prague (draft-briscoe-iccrg-prague-congestion-control): DCTCP for L4S, nearly independent of the round trip; Reno after losses
     Prague("prague", prague::Prague, Steers::ByteStream),
     /// LEDBAT (RFC 6817): yields, by keeping the queue delay that it adds at a target
     Ledbat("ledbat", ledbat::Ledbat, Steers::ByteStream),

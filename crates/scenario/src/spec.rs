@@ -300,8 +300,10 @@ impl ControllerSpec {
         DccpSpec { ack_vector: self.params.steers() == Steers::Ccid(2), ..usual }
     }
 
-    /// What a TCP connection under the controller does unless it is told otherwise: as the stack that the profile is of. Its
-    /// recovery is that of the controller's name, if there is such a recovery, or of the profile's text.
+    /// Configuration of a TCP connection under the controller unless the scenario says otherwise.
+    ///
+    /// The profile names a TCP stack (`ns2`, `quic`, `linux`) or an RFC; BBR and Prague exist in Linux only and have its timers.
+    /// A controller that is called after a way of recovery (`newreno`, `sack`) has that recovery, any other has the stack's.
     pub fn usual_tcp(&self) -> TcpConfig {
         let linux = matches!(
             self.params,

@@ -220,9 +220,11 @@ impl Engine {
         }
     }
 
-    /// How far the component goes on by itself whose next event, at `now`, is the first of all. Messages from others come at their next
-    /// event, or when one of its own has come to one of them. If that is no time at all, those before it that may tell it something at
-    /// `now` have had their turn.
+    /// The time up to which a component may go on alone, where its next event, at `now`, is the first of all.
+    ///
+    /// No message can reach it before then. Another component sends one at its own next event at the earliest, or after a message
+    /// from this component has reached it; the shortest delay of the edges into this component comes on top. With edges without
+    /// delay the two times may be equal: it then goes on for one tick, since components before it in order have had their turn.
     fn alone_until(&self, now: Time, component: usize) -> Time {
         let component = &self.components[component];
         let others = self.schedule.second().min(now + component.nearest_out);

@@ -176,9 +176,11 @@ pub trait SendingEnd {
     /// The next packet that leaves at `now`. Call until there is none.
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Self::Data>>;
 
-    /// The packets that leave before `until`, and before anything else is due than their leaving, as far as they are alike and each
-    /// leaves by an event of its own: for a driver that has nothing else to do until then. Nothing else may be done at their times,
-    /// and absent is no word on whether a packet is due.
+    /// A run of like packets that leave one after another before `until`, each at a time of its own. It ends before any other event
+    /// of this end, such as a timeout.
+    ///
+    /// For a driver without other work for this end until then: it must not call the end at the packets' times. `None` says only
+    /// that there is no run; a packet may be due all the same, and [`SendingEnd::poll_transmit`] gives it.
     #[inline]
     fn poll_run(&mut self, _until: Time) -> Option<Run<Self::Data>> {
         None

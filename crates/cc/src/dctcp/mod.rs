@@ -1,4 +1,4 @@
-//! DCTCP: Reno whose answer to marks is in proportion to how many there are (RFC 8257).
+//! DCTCP: Reno that reduces its window in proportion to the share of marked bytes (RFC 8257).
 //!
 //! Its transport echoes each mark exactly. Differences from the text are in DEVIATIONS.md beside this file and in
 //! `window/DEVIATIONS.md`.

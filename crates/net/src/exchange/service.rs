@@ -71,7 +71,7 @@ struct Group {
     params: CouplingParams,
     coupling: AnyCoupling,
     owners: BTreeMap<FlowId, (ClientId, u32)>,
-    /// Bit/s that the others have inherited of flows that left, and until when that is remembered.
+    /// Rate in bit/s that the others inherited from flows that left, and the time until which the group remembers it.
     inherited: (u64, Time),
 }
 
@@ -81,8 +81,11 @@ impl Group {
         Group { coupling: AnyCoupling::new(&params), params, owners: BTreeMap::new(), inherited }
     }
 
-    /// A flow begins to share. The rate that others inherited a moment ago is its first rate, and is shared anew at once: a flow that comes
-    /// and goes, or was silent for too long and goes on, counts once.
+    /// A flow begins to share.
+    ///
+    /// When a flow leaves, the others inherit its rate, and for some seconds the group remembers how much (`inherited`). The rate of
+    /// a flow that joins in that time is taken from this amount first; only the rest raises the group's sum. So a flow that leaves
+    /// and joins again, or is expired for its silence and goes on, counts once.
     fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
         let (inherited, until) = self.inherited;
         match update.own {

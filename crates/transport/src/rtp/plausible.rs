@@ -1,24 +1,27 @@
-//! Which times can be: what a receiver's reports say of them, judged by cause and effect.
+//! The plausibility of times in a receiver's reports, judged by cause and effect.
 //!
-//! A packet arrives after it was sent, and a report comes after it was written. If the receiver's clock is ahead of the sender's
-//! by c, then `arrived - sent >= c` for each packet and `written - now <= c` for each report: every report that is believed
-//! bounds c from both sides, and the times of one that contradicts the bounds cannot be. The bounds give way by [`DRIFT`],
-//! since clocks run apart. The arrivals, losses and marks of such a report count all the same, and so does the time between a packet's
-//! arrival and its writing: its clock is put right by taking its own way here for the shortest that was seen.
+//! A packet arrives after it was sent, and a report comes after it was written. Let the receiver's clock be ahead of the sender's
+//! by c. Then `arrived - sent >= c` for each packet, and `written - now <= c` for each report. So every report that is believed
+//! bounds c from both sides. A report that contradicts the bounds has impossible times. Since clocks run apart, the bounds widen
+//! with time, by [`DRIFT`].
 //!
-//! A receiver whose clock was set, or that started again, contradicts the bounds for ever. It is believed when for
-//! [`SILENCE`] nothing has come that keeps to the bounds, and two of its reports keep to the same other ones. Its times are then moved
-//! so that the shortest way of a report takes as long as before: no controller sees the step, but for what reports waited meanwhile.
+//! A report of impossible times still tells arrivals, losses and marks, and the time from each arrival to the report's writing.
+//! Only its clock is corrected: its way here is taken to have lasted as long as the shortest way seen before.
+//!
+//! A receiver whose clock was set, or that started again, contradicts the old bounds for ever. Its new clock is believed once two
+//! of its reports agree on new bounds and no report has kept to the old ones for [`SILENCE`]. Its times are then moved so that the
+//! shortest way of a report lasts as long as before. No controller sees the step, apart from an error as large as the extra wait
+//! of the reports in between.
 
 use paceline_cc::{PacketResult, Status};
 use paceline_units::{Time, TimeDelta};
 
-/// Two clocks run apart by one part in so many at most: 0.2 %, ten times what an oscillator does.
+/// Two clocks run apart by one part in this many at most: 0.2 %, ten times the error of an oscillator.
 const DRIFT: i64 = 500;
 /// Error of a time beside its clock's step: how exactly drivers on a busy machine stamp what they send and
 /// receive.
 const DOUBT: TimeDelta = TimeDelta::from_millis(10);
-/// The bounds give way in steps of so long: 0.1 ms.
+/// Interval at which the bounds give way: by 0.1 ms each time.
 const RENEWAL: TimeDelta = TimeDelta::from_millis(50);
 /// A clock of which nothing has come for so long gives way to another: a clock that is set costs a second of its own times.
 const SILENCE: TimeDelta = TimeDelta::from_secs(1);
