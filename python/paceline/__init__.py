@@ -109,7 +109,7 @@ def study(
     dask: str | None = None,
     fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
-    told: Callable[[State], None] | None = None,
+    progress: Callable[[State], None] | None = None,
 ) -> StudyResult:
     """Runs a study: what is not finished of its experiments, designs and searches, and what is computed of them.
 
@@ -119,11 +119,12 @@ def study(
     Args:
         name: The name of a folder under `studies`, or the path of a study's folder.
         out: The folder that receives `results.parquet`, one row per experiment, and what is computed of it. Experiments
-        that an earlier run of the same definition finished there are taken over. workers: How many experiments run at a
-        time on this machine; without it one per core. dask: The address (`host:port`) of the scheduler of a Dask
-        cluster that runs them instead. fresh: Whether what an earlier run left in `out` is deleted. data: Where trace
-        and frame files are; without it the folder that `PACELINE_DATA` names. told: Called now and then with how far
-        the study is.
+            that an earlier run of the same definition finished there are taken over.
+        workers: How many experiments run at a time on this machine; without it one per core.
+        dask: The address (`host:port`) of the scheduler of a Dask cluster that runs them instead.
+        fresh: Whether what an earlier run left in `out` is deleted.
+        data: Where trace and frame files are; without it the folder that `PACELINE_DATA` names.
+        progress: Called now and then with how far the study is.
 
     Raises:
         StudyError: The definition is wrong, or `out` holds results of another one.
@@ -131,7 +132,7 @@ def study(
     """
     from paceline.studies.engine import run_study
 
-    return run_study(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, told=told)
+    return run_study(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, progress=progress)
 
 
 def compare(
@@ -149,7 +150,7 @@ def compare(
     dask: str | None = None,
     fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
-    told: Callable[[State], None] | None = None,
+    progress: Callable[[State], None] | None = None,
 ) -> ComparisonResult:
     """Compares controllers over scenarios, traces and named networks, on the same seeds.
 
@@ -176,7 +177,7 @@ def compare(
         dask: The address (`host:port`) of the scheduler of a Dask cluster that runs them instead.
         fresh: Whether what an earlier run left in `out` is deleted.
         data: Where trace and frame files are; without it the folder that `PACELINE_DATA` names.
-        told: Called now and then with how far the comparison is.
+        progress: Called now and then with how far the comparison is.
 
     Raises:
         UsageError: Fewer than two controllers, or an argument is wrong.
@@ -201,5 +202,5 @@ def compare(
         dask=dask,
         fresh=fresh,
         data=data,
-        told=told,
+        progress=progress,
     )

@@ -82,8 +82,8 @@ def tunnel(left: str, right: str, flow: str | None = None) -> Runner:
     """Runs two commands of the shell, each in a network of its own, joined by nothing but the scenario's links.
 
     Packets of the left one (198.18.0.1) go over the flow's path, those of the right one (198.18.0.2) over its return
-    path. The run ends a second after one of both has ended, or with the scenario's duration. It needs root, or `unshare
-    --user --map-root-user`.
+    path. The run ends a second after one of both has ended, or with the scenario's duration. It needs root, or
+    `unshare --user --map-root-user`.
     """
     return _runner(_core.tunnel, left=left, right=right, flow=flow)
 

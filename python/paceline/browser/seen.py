@@ -48,24 +48,32 @@ def _growth(name: str, before: Row, row: Row) -> float | None:
 _OUT, _IN, _FAR, _PAIR = "outbound-rtp.", "inbound-rtp.", "remote-inbound-rtp.", "candidate-pair."
 
 COLUMNS = (
-    Column("target_mbps", "Mbit/s", "Bitrate that its congestion control gives its encoder", f"{_OUT}targetBitrate",
-    1e-6), Column("available_mbps", "Mbit/s", "Bitrate that it holds to be available",
-    f"{_PAIR}availableOutgoingBitrate", 1e-6), Column("sent_mbps", "Mbit/s", "Payload and padding that it sent",
-    f"{_OUT}bytesSent", 8e-6, "time"), Column("received_mbps", "Mbit/s", "Payload and padding that it received",
-    f"{_IN}bytesReceived", 8e-6, "time"), Column("round_trip_ms", "ms", "Round trip of its last connectivity check",
-    f"{_PAIR}currentRoundTripTime", 1e3), Column("report_round_trip_ms", "ms", "Round trip by RTCP's reports",
-    f"{_FAR}roundTripTime", 1e3), Column("reported_lost", "packets", "Lost by RTCP's reports, so far",
-    f"{_FAR}packetsLost"), Column("lost", "packets", "Lost on the way to it, so far", f"{_IN}packetsLost"),
-    Column("jitter_ms", "ms", "Interarrival jitter of what it received", f"{_IN}jitter", 1e3), Column(
-    "jitter_buffer_ms", "ms", "Mean time in its jitter buffer of frames that left that", f"{_IN}jitterBufferDelay", 1e3,
-    f"{_IN}jitterBufferEmittedCount", ), Column("encoded_fps", "1/s", "Frames that it encoded", f"{_OUT}framesEncoded",
-    1.0, "time"), Column("decoded_fps", "1/s", "Frames that it decoded", f"{_IN}framesDecoded", 1.0, "time"),
+    Column("target_mbps", "Mbit/s", "Bitrate that its congestion control sets", f"{_OUT}targetBitrate", 1e-6),
+    Column("available_mbps", "Mbit/s", "Bitrate that it finds available", f"{_PAIR}availableOutgoingBitrate", 1e-6),
+    Column("sent_mbps", "Mbit/s", "Payload and padding that it sent", f"{_OUT}bytesSent", 8e-6, "time"),
+    Column("received_mbps", "Mbit/s", "Payload and padding that it received", f"{_IN}bytesReceived", 8e-6, "time"),
+    Column("round_trip_ms", "ms", "Round trip of its last connectivity check", f"{_PAIR}currentRoundTripTime", 1e3),
+    Column("report_round_trip_ms", "ms", "Round trip by RTCP's reports", f"{_FAR}roundTripTime", 1e3),
+    Column("reported_lost", "packets", "Lost by RTCP's reports, so far", f"{_FAR}packetsLost"),
+    Column("lost", "packets", "Lost on the way to it, so far", f"{_IN}packetsLost"),
+    Column("jitter_ms", "ms", "Interarrival jitter of what it received", f"{_IN}jitter", 1e3),
+    Column(
+        "jitter_buffer_ms",
+        "ms",
+        "Mean time in its jitter buffer of frames that left that",
+        f"{_IN}jitterBufferDelay",
+        1e3,
+        f"{_IN}jitterBufferEmittedCount",
+    ),
+    Column("encoded_fps", "1/s", "Frames that it encoded", f"{_OUT}framesEncoded", 1.0, "time"),
+    Column("decoded_fps", "1/s", "Frames that it decoded", f"{_IN}framesDecoded", 1.0, "time"),
     Column("frames_decoded", "frames", "Frames that it decoded, so far", f"{_IN}framesDecoded"),
-    Column("frames_dropped", "frames", "Frames that it dropped, so far", f"{_IN}framesDropped"), Column("freezes", "1",
-    "Freezes that it counted, so far", f"{_IN}freezeCount"), Column("frozen_s", "s", "How long those were, so far",
-    f"{_IN}totalFreezesDuration"), Column("width", "pixels", "Width of the pictures that it encodes",
-    f"{_OUT}frameWidth"), Column("quantiser", "1", "Mean quantiser of what it encoded", f"{_OUT}qpSum", 1.0,
-    f"{_OUT}framesEncoded"), )
+    Column("frames_dropped", "frames", "Frames that it dropped, so far", f"{_IN}framesDropped"),
+    Column("freezes", "1", "Freezes that it counted, so far", f"{_IN}freezeCount"),
+    Column("frozen_s", "s", "How long those were, so far", f"{_IN}totalFreezesDuration"),
+    Column("width", "pixels", "Width of the pictures that it encodes", f"{_OUT}frameWidth"),
+    Column("quantiser", "1", "Mean quantiser of what it encoded", f"{_OUT}qpSum", 1.0, f"{_OUT}framesEncoded"),
+)
 
 
 SOURCES = tuple(
