@@ -1,8 +1,11 @@
-"""Sentences begin with their noun: in doc comments, help texts, messages and pages none begins with a pronoun in its place."""
+"""Sentences of comments, help texts, messages and pages begin with their noun, and not with a pronoun in its place."""
 
 import ast
+import io
+import os
 import re
-from collections.abc import Iterator
+import tokenize
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +14,8 @@ from conftest import ROOT
 
 # Openings that leave open which thing is meant. A question may begin so.
 _NO_NOUN = [
-    r"(?:(?:about|after|also|and|as|at|before|beside|but|by|for|from|here|in|into|not|of|on|only|or|over|than|then|to|under|with"
-    r"|within|without) )?what",
+    r"(?:(?:about|after|also|and|as|at|before|beside|but|by|for|from|here|in|into|not|of|on|only|or|over|than|then|to"
+    r"|under|with|within|without) )?what",
     r"those",
     r"ones? (?:that|which|who|whose)",
     r"so (?:many|much)",
@@ -22,15 +25,16 @@ _NO_NOUN = [
     r"who|whoever|whose|whom",
 ]
 _OPENING = re.compile(rf"(?:{'|'.join(_NO_NOUN)})(?![\w'-])", re.IGNORECASE)
-_SKIPPED = {".git", ".venv", "target", "node_modules", "out"}
+_SKIPPED = {"target", "node_modules", "out"}
 # A sentence ends before a capital letter; markup before its first word is none of it.
 _END = re.compile(r"(?<=[.!?])[\"'”)*_`]*\s+(?=[*_`\"(\[]*[A-Z])")
 _MARKUP = re.compile(r"(?:[-*#>+]+ |\d+\. )*[*_`\"(\[]*")
-_DOC = re.compile(r"[ \t]*//[/!](?!/) ?(.*)")
 _FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
-# A literal of Rust in one line or, continued by backslashes, in several; the others are code.
+# Comments of Rust by their marks: those of lines beside each other with the same mark belong together.
+_COMMENT = re.compile(r"[ \t]*(//[/!]?(?!/)) ?(.*)")
+# A literal of Rust in one line or, continued by backslashes, in several; and a quotation mark as a character.
 _TEXT = re.compile(r'"((?:[^"\\\n]|\\.|\\\n)*)"')
-_QUOTE_CHAR = re.compile(r"b?'\"'")
+_QUOTATION_MARK = re.compile(r"b?'\"'")
 
 
 def _paragraphs(text: str, first: int) -> Iterator[tuple[int, str]]:
@@ -48,32 +52,41 @@ def _paragraphs(text: str, first: int) -> Iterator[tuple[int, str]]:
             block.append(line.strip())
 
 
+def _together(lines: Iterable[tuple[int, str, str]]) -> Iterator[tuple[int, str]]:
+    """Paragraphs of comments: each line with its number, its mark and its text."""
+    block: list[tuple[int, str, str]] = []
+    for line in [*lines, (-1, "", "")]:
+        if block and (line[0] != block[-1][0] + 1 or line[1] != block[-1][1]):
+            yield from _paragraphs("\n".join(text for _, _, text in block), block[0][0])
+            block = []
+        block.append(line)
+
+
 def _of_page(path: Path) -> Iterator[tuple[int, str]]:
     yield from _paragraphs(path.read_text(encoding="utf-8"), 1)
 
 
 def _of_python(path: Path) -> Iterator[tuple[int, str]]:
-    """Docstrings and every other text that begins like a sentence, such as help and messages."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    """Docstrings, comments, and every other text that begins like a sentence, such as help and messages."""
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.match(r"\s*[A-Z`]", node.value):
             yield from _paragraphs(node.value, node.lineno)
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    comments = (token for token in tokens if token.type == tokenize.COMMENT)
+    yield from _together((token.start[0], str(token.start[1]), token.string.lstrip("# ")) for token in comments)
 
 
 def _of_rust(path: Path) -> Iterator[tuple[int, str]]:
-    """Doc comments, and every text that begins like a sentence."""
+    """Comments, and every text that begins like a sentence."""
     lines = path.read_text(encoding="utf-8").split("\n")
-    doc: list[str] = []
-    for number, line in enumerate([*lines, ""], 1):
-        if found := _DOC.fullmatch(line):
-            doc.append(found[1])
-        elif doc:
-            yield from _paragraphs("\n".join(doc), number - len(doc))
-            doc = []
-    code = "\n".join("" if re.match(r"\s*//", line) else line for line in lines)
-    code = _QUOTE_CHAR.sub(lambda char: " " * len(char[0]), code)
-    for found in _TEXT.finditer(code):
-        if re.match(r"[A-Z`]", found[1]):
-            yield code.count("\n", 0, found.start()) + 1, re.sub(r"\\\n\s*", "", found[1])
+    found = ((number, _COMMENT.fullmatch(line)) for number, line in enumerate(lines, 1))
+    yield from _together((number, comment[1], comment[2]) for number, comment in found if comment)
+    code = "\n".join("" if _COMMENT.fullmatch(line) else line for line in lines)
+    code = _QUOTATION_MARK.sub(lambda mark: " " * len(mark[0]), code)
+    for text in _TEXT.finditer(code):
+        if re.match(r"[A-Z`]", text[1]):
+            yield code.count("\n", 0, text.start()) + 1, re.sub(r"\\\n\s*", "", text[1])
 
 
 _READERS = {".md": _of_page, ".py": _of_python, ".pyi": _of_python, ".rs": _of_rust}
@@ -91,8 +104,12 @@ def faults(path: Path) -> list[tuple[int, str]]:
 
 
 def files() -> list[Path]:
-    found = (path for path in ROOT.rglob("*") if path.suffix in _READERS)
-    return sorted(path for path in found if not _SKIPPED & set(path.relative_to(ROOT).parts))
+    """Sources and pages outside of hidden and built folders, but for this file, whose examples are faults."""
+    found = []
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in _SKIPPED and not name.startswith(".")]
+        found += [Path(folder, name) for name in names if Path(name).suffix in _READERS]
+    return sorted(path for path in found if path != Path(__file__))
 
 
 def test_sentences_begin_with_their_noun() -> None:
@@ -119,9 +136,9 @@ def test_openings_that_are_found(text: str, count: int) -> None:
 def test_every_kind_of_text_is_read(tmp_path: Path) -> None:
     texts = {
         "page.md": "# What waits\n\nText. What\nelse.\n\n| what | a |\n\n```\nWhat a block is.\n```\n",
-        "code.py": 'def f() -> None:\n    """What f is."""\n    print("Those that wait")\n',
-        "code.rs": "/// What `f`\n/// is. Those wait.\nfn f() {} // What for\nf(\"So many packets\", '\"', \"what\");\n",
+        "code.py": '"""What f is."""\nprint("Those that wait")\n# A line, and\n# its rest. What.\n',
+        "code.rs": "/// What `f`\n/// is. Those wait.\n// So many.\nlet a = (\"What for\", '\"', \"what\");\n",
     }
-    for name, count in (("page.md", 3), ("code.py", 2), ("code.rs", 3)):
+    for name, count in (("page.md", 3), ("code.py", 3), ("code.rs", 4)):
         (tmp_path / name).write_text(texts[name])
         assert len(faults(tmp_path / name)) == count, name

@@ -103,7 +103,7 @@ def capture(path: Path, packets: list[bytes], kept: int = 65535) -> None:
 
 
 Field = tuple[str, str, str]
-# What tshark adds to the fields of a packet that it calls wrong.
+# Fields that tshark adds to a packet that it calls wrong.
 MALFORMED = ("_ws.malformed", "rtcp.length_check.bad", "rtcp.rtpfb.transportcc_bad", "rtcp.mcptt.ccfb.invalid_pkt")
 
 
@@ -231,7 +231,7 @@ def pads_with_an_entry(it: Compared) -> bool:
     return "num_reports" in it.ours and any(value >> 15 for value in padding)
 
 
-# What tshark lets pass and we refuse, and the other way round: the reason by name.
+# Packets that tshark lets pass and we refuse, and the other way round: the reason by name.
 TWCC_REFUSED: dict[str, Rule] = {
     # "11 Reserved" (section 3.1.1 of the draft): tshark takes it for a packet that did not arrive.
     "a reserved status": lambda it: "packet status symbol" in it.ours,

@@ -169,7 +169,7 @@ class Flow:
         if len(report) < 12 or report[1] != 205 or report[0] & 0x1F != 11:
             return []
         found: list[int] = []
-        # What a capture holds of strangers may say any length.
+        # Reports of strangers in a capture may say any length.
         at, end = 8, min(4 * struct.unpack_from(">H", report, 2)[0], len(report))
         while at + 8 <= end:
             ssrc, begin, count = struct.unpack_from(">IHH", report, at)

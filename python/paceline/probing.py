@@ -387,7 +387,7 @@ class _Unheld:
 def _unheld(sent: Values, noise: Values, own_s: float) -> _Unheld:
     """Tells packets that came as the path had them from those that came with the one before, as behind a stall."""
     due = sent + noise
-    # What is held leaves together, or at the bottleneck's rate.
+    # Held packets leave together, or at the bottleneck's rate.
     bound = np.append(-np.inf, np.maximum.accumulate(due)[:-1] + 1.02 * own_s) - sent
     seen = noise > bound
     return _Unheld(np.where(seen, noise, np.maximum(bound, 0.0)), seen)

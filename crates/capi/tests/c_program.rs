@@ -59,7 +59,7 @@ fn a_call_of_media_in_c_follows_its_link() {
             panic!("{said}")
         };
         assert!((3.5..=5.0).contains(&at_five) && (0.4..=1.0).contains(&at_one), "{format}: {said}");
-        // What was neither discarded nor delivered waits, or is under way.
+        // The rest, neither discarded nor delivered, waits or is under way.
         let rest = pushed - discarded - delivered;
         assert!(discarded < 0.03 * pushed && (0.0..50.0).contains(&rest), "{format}: {said}");
     }

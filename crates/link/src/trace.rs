@@ -109,7 +109,7 @@ params! {
         interval: Option<TimeDelta> = None, else "the usual time between values", in 1e-9, 1e6, "", "How long each value holds, in time-mbps the last one";
         column: Option<Column> = None, else "the usual place", "", "Where the rate is; numbers count from 0";
         time_column: Option<Column> = None, else "the usual place", "", "Where the time or hold is";
-        // What most tools take; mahimahi's own code delivers 1504.
+        // The value of most tools; mahimahi's own code delivers 1504.
         opportunity: Bytes = Bytes::new(1500), in 1.0, 65_535.0, "", "Bytes of each line";
     }
     idle of_another_format;

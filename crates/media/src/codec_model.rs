@@ -375,7 +375,7 @@ mod tests {
         assert!((one.psnr - 38.6 - 38.6).abs() < 0.2, "{one:?}");
         assert!(frozen.psnr < one.psnr - 5.0, "{frozen:?}");
         assert!(lacking(1, 3, 1).psnr < one.psnr);
-        // What the numbers do not tell is bounded.
+        // Facts that the numbers do not tell are bounded.
         assert!(lacking(0, 0, 1).psnr < lacking(9, 0, 1).psnr);
     }
 

@@ -217,7 +217,7 @@ impl Capture {
             Shown::Dccp => to_ip(bytes, &addresses, ecn, &mut packet),
             Shown::Udp => ip::udp(&addresses, (from.port(), to.port()), ecn, bytes, &mut packet),
         };
-        // Only what could be read or written as a packet comes here; what is too long for IP is left out.
+        // Only packets that could be read or written come here; one too long for IP is left out.
         if shown.is_err() {
             return;
         }
@@ -340,7 +340,7 @@ mod tests {
     fn two_runs_do_not_write_one_file_and_a_killed_run_is_no_obstacle() {
         let folder = folder("alone");
         let path = folder.join("same.pcap");
-        // What a killed run left.
+        // The rest of a killed run.
         std::fs::write(folder.join("same.pcap.part"), [7; 5000]).expect("written");
         let mut first = create(&path).expect("a file");
         let error = create(&path).err().expect("one at a time").to_string();

@@ -89,7 +89,7 @@ pub fn live(loaded: &Loaded, options: &LiveOptions, control: &Control<'_>) -> Re
 fn report(place: usize, told: &ToChannel<Ended>, run: impl FnOnce() -> Result<NetOutput, NetError>) {
     let result = catch_unwind(AssertUnwindSafe(run));
     let result = result.unwrap_or(Err(NetError::BrokeDown { end: ENDS[place] }));
-    // Who listens waits for all three.
+    // The listener waits for all three.
     let _ = told.send((place, result));
 }
 

@@ -107,7 +107,7 @@ impl Run {
             };
             let mut bytes = Vec::new();
             let written = rtp::encode(&header, self.payload, 0, &mut bytes).is_ok();
-            // What the system refuses to send is lost like what a router drops.
+            // A probe that the system refuses to send is lost like one that a router drops.
             let _ = written && self.port.send(&bytes, self.to, Ecn::NotEct).is_ok();
         }
     }

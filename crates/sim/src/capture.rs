@@ -116,7 +116,7 @@ impl FlowCapture {
         let start = self.bytes.len();
         spell(&mut Way { addresses, forward, ecn, spelling, payload }, &mut self.bytes);
         let bytes = start..self.bytes.len();
-        // What no IP packet holds is left out.
+        // A packet that no IP packet holds is left out.
         if !bytes.is_empty() {
             self.packets.push(Captured { at, interface, direction, bytes });
         }
@@ -210,7 +210,7 @@ impl Way<'_> {
 
     fn udp(&mut self, port: u16, out: &mut Vec<u8>) {
         if !self.payload.is_empty() {
-            // What no IP packet holds is left out.
+            // A packet that no IP packet holds is left out.
             let _ = ip::udp(&self.addresses, (port, port), self.ecn, self.payload, out);
         }
     }
@@ -307,7 +307,7 @@ impl Captures {
         let mut order: Vec<_> = numbered
             .flat_map(|(flow, kept)| (0..kept.packets.len()).map(move |packet| (flow, packet)))
             .collect();
-        // Those of a flow at one time keep their order.
+        // Packets of a flow at one time keep their order.
         order.sort_by_key(|&(flow, packet)| (flows[flow].packets[packet].at, flow));
         for (flow, packet) in order {
             let FlowCapture { packets, bytes, .. } = &*flows[flow];

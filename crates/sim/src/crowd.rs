@@ -203,7 +203,7 @@ impl Crowds {
             self.threads,
             1 + crowds.len(),
             |place| match place.checked_sub(1) {
-                // What cannot be divided goes first.
+                // The part that cannot be divided goes first.
                 None => lock(&links).advance(until),
                 Some(crowd) => lock(&crowds[crowd]).advance(),
             },

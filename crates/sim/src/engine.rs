@@ -142,7 +142,7 @@ impl Engine {
         let mut work = all.advance(links, until, &mut self.net);
         work += advance_links(&self.components, done_ends, done_links, until, &mut self.net);
         self.settle_losses();
-        // What came to a component is found by the next round.
+        // A packet that came to a component is found by the next round.
         self.net.woken.clear();
         work
     }

@@ -360,7 +360,7 @@ impl<E: Ends> Flow<E> {
             let own = self.receiver_due();
             let now = match self.take_arrivals(until, own, net) {
                 Some(now) => now,
-                // What arrived has moved it.
+                // An arrival has moved it.
                 None if self.receiver_due() != own => continue,
                 None if own < until => {
                     self.events += 1;

@@ -192,7 +192,7 @@ impl Net {
     pub fn advance(&mut self, hop: usize, until: Time) {
         match self.hops[hop].inputs[..] {
             [input] if !matches!(self.edges[input].passes, Passage::Waits) => {
-                // What had to wait goes as far as what comes now, which must not overtake it.
+                // Packets that had to wait go as far as the one that comes now, which must not overtake them.
                 while let Some((at, mut packet)) = self.edges[input].pop_before(until.max(self.reach)) {
                     self.pass(hop, at, &mut packet);
                 }

@@ -274,7 +274,7 @@ impl Exchange {
             let flow = flow as usize;
             ends.assign(now, flow, assigned);
             let known = &mut self.flows[flow];
-            // Who has just ended is still a member, and leaves with its own next event.
+            // A flow that has just ended is still a member, and leaves with its own next event.
             known.taken = ends.share(flow).or(known.taken);
             known.assignments += 1;
         }

@@ -185,7 +185,7 @@ impl Decimal {
             None => (false, text.strip_prefix('+').unwrap_or(text)),
         };
         let (text, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-        // What is further out is too large, or too fine, either way.
+        // An exponent further out is too large, or too fine, either way.
         let exponent = exponent.parse::<i32>().ok().filter(|exponent| exponent.abs() <= 1000)?;
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         if whole.is_empty() && fraction.is_empty() || text.ends_with('.') {

@@ -55,7 +55,7 @@ def print_tables(kind: str) -> None:
             console.print(_parameter(parameter), soft_wrap=True)
 
 
-# What is said of a parameter without a default.
+# The words for a parameter without a default.
 _NEEDS = {"required": "must be given", "optional": "may be left out", "one-of": "one of these must be given"}
 
 

@@ -214,7 +214,7 @@ class Experiments(Named, frozen=True, kw_only=True):
         return {}
 
 
-# What is drawn is kept here and not in the design, so that a design on its way to a worker stays small.
+# Draws are kept here and not in the design, so that a design on its way to a worker stays small.
 
 
 @lru_cache(maxsize=4)

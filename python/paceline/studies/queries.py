@@ -110,7 +110,7 @@ class _Process:
             raise QueryError(f"takes longer than {limit_s:.0f} s, expected less")
         answer = json.loads(self._channel.recv_bytes())
         if "error" in answer:
-            # What the database says, without the picture of where.
+            # The database's message, without the picture of where.
             raise QueryError(" ".join(line.strip() for line in answer["error"].split("\n\n")[0].splitlines()))
         return self._channel.recv_bytes() if answer["follows"] else answer["value"]
 

@@ -278,7 +278,7 @@ class Table:
             try:
                 disk.append(self._open[part], line)
             except OSError:
-                # What was written of it would be read as a damaged record.
+                # The part that was written would be read as a damaged record.
                 with suppress(OSError):
                     os.ftruncate(self._open[part], end)
                 raise

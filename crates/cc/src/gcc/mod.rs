@@ -243,7 +243,7 @@ impl Gcc {
         self.incoming.on_arrivals(&self.outcomes);
         let incoming = self.incoming.rate();
         let probe = self.probe_estimate.on_arrivals(&self.outcomes).map(|probe| {
-            // What arrives anyway is no news.
+            // The rate that arrives anyway is no news.
             let floor = incoming
                 .map_or(Bitrate::ZERO, |incoming| times(PROBE_FLOOR, incoming).min(self.delay.last()));
             probe.max(floor)

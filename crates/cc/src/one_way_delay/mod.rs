@@ -299,7 +299,7 @@ impl OneWayDelay {
 
     /// The skew, once both directions have shown it; `None` if nothing is new.
     fn look_for_skew(&mut self) -> Option<Tilt> {
-        // What is forgotten stays as it is.
+        // A forgotten delay stays as it is.
         let anchor = self.forward.forgotten_before().unwrap_or(0).max(self.anchor);
         (self.ahead, self.anchor) = (self.ahead(anchor), anchor);
         let (forward, backward) = (self.forward.line()?, self.backward.line()?);

@@ -20,7 +20,7 @@ fn avoiding(params: &Params, packets: u64, alpha: f64, rtt: TimeDelta) -> Flow<P
     flow.sender.parts().0.alpha.value = alpha;
     flow.round(rtt, Ecn::Ect1);
     for _ in 0..100 {
-        // What grows meanwhile is taken back.
+        // Growth meanwhile is taken back.
         flow.round(rtt, Ecn::Ect1);
         flow.sender.parts().1.set((packets * SIZE) as f64);
     }

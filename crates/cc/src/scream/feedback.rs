@@ -214,7 +214,7 @@ impl Stream {
     /// Takes a report's acknowledgements of the stream.
     #[inline]
     fn on_acked(&mut self, acked: Acked) -> Acked {
-        // What a lost report named counts for `rate_ack`: without it the rate would seem to fall with the reports.
+        // A packet that a lost report named counts for `rate_ack`: without it the rate would seem to fall with the reports.
         self.rates.on_delivered(acked.presumed);
         acked
     }

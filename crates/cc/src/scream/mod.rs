@@ -242,7 +242,7 @@ impl Scream {
     /// for a round trip by the room that frames need; but never smaller than the rate fills.
     fn window_for(&self, rate: f64, srtt: f64) -> f64 {
         let target = self.target_rate();
-        // What is assigned beyond a stream's limit does not become its target: it would raise the window with each assignment anew.
+        // A share beyond a stream's limit does not become its target: it would raise the window with each assignment anew.
         let total: f64 = self.streams.iter().map(|stream| stream.media.priority).sum();
         let beyond = |stream: &Stream| stream.media.beyond_limit(rate * stream.media.priority / total);
         let present = self.streams.iter().filter(|stream| stream.media.priority > 0.0);

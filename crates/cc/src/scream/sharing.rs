@@ -15,7 +15,7 @@ pub fn share(streams: &[Stream], id: usize) -> Option<f64> {
         return None;
     }
     let total: f64 = busy().map(|media| media.target).sum();
-    // What a unit of priority gets, which rises with each stream that reaches its highest target.
+    // Rate of a unit of priority, which rises with each stream that reaches its highest target.
     let mut level = 0.0;
     loop {
         let is_full = |media: &&MediaRate| media.highest() <= level * media.priority;

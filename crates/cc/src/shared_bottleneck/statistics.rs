@@ -130,7 +130,7 @@ impl DelayStatistics {
         }
         let late = now.saturating_since(end).as_nanos() / interval.as_nanos().max(1);
         self.end_interval();
-        // What lies far back is forgotten anyway.
+        // Intervals far back are forgotten anyway.
         for _ in 0..late.min(self.params.n as i64) {
             self.end_interval();
         }

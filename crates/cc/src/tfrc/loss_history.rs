@@ -109,7 +109,7 @@ impl LossHistory {
             begin = Some(from + more * stride);
         }
         let any = begin.is_some();
-        // What lies before a new event's begin belongs to the event before.
+        // A loss before a new event's begin belongs to the event before.
         let belongs = begin.map_or(run.last, |begin| begin.saturating_sub(1));
         if let Some(event) = self.events.front_mut().filter(|_| belongs >= run.first) {
             event.last = event.last.max(belongs);
@@ -182,7 +182,7 @@ impl LossHistory {
     fn rebuild(&mut self, place: u64, r: u64) -> bool {
         let keep = self.events.iter().position(|event| event.start < place).unwrap_or(self.events.len());
         if keep == self.events.len() && self.first.is_none() {
-            // What came before is forgotten: there is nothing to count from.
+            // The time before is forgotten: there is nothing to count from.
             return false;
         }
         self.before.clear();

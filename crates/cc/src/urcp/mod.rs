@@ -98,7 +98,7 @@ impl UrcpLaw {
         let packets = sums.packets.max(1.0);
         (self.r_ave, self.delta_ave) = ((sums.rates / packets).max(self.floor()), sums.delays / packets);
         if self.window.is_full(now) {
-            // What the controller specified counts as far as it arrived.
+            // The controller's rate counts as far as it arrived.
             let arrived = sums.bits / self.window.covered(now) / self.params.sender.media_part;
             self.doubts.on_carried(self.r_ave.min(arrived));
             self.r_max = self.r_max.max(self.r_ave.min(arrived));

@@ -56,7 +56,7 @@ impl VegasLaw {
         if !window.in_slow_start() {
             self.avoid(window, ack, diff);
         } else if fixed && diff > self.params.gamma {
-            // What the path holds without a queue, and a packet.
+            // Bytes that the path holds without a queue, and a packet.
             window.set((window.cwnd * undelayed + window.mss).min(window.cwnd));
             window.ssthresh = window.cwnd;
         }

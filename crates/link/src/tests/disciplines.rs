@@ -82,7 +82,7 @@ fn shown(config: &LinkConfig, arrivals: &[Arrival], end: Time, fine: bool) -> Sh
         }
     }
     link.advance(end, &mut |departure| departures.push(departure));
-    // What is said as soon as everything before a time is settled holds when that time is.
+    // A figure given as soon as everything before a time is settled holds when that time is.
     let early = link.service(end);
     link.settle(end);
     let service = link.service(end);
@@ -256,7 +256,7 @@ fn values_out_of_range_are_refused_with_their_range() {
         assert_eq!((error.name.as_str(), &*error.expected), (name, expected));
         assert_eq!(QueueConfig::of(kind), Some(config));
     }
-    // What code sets is found by the link.
+    // Errors of values set in code are found by the link.
     let config = QueueConfig::Red(crate::RedConfig { max_p: 1.5, ..crate::RedConfig::default() });
     let error =
         Link::<Packet>::new(LinkConfig::new(mbps(1), TimeDelta::ZERO, config), 1, "any").expect_err("max_p");

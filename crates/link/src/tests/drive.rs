@@ -46,7 +46,7 @@ pub(super) fn drive_link(
     link.advance(end, &mut |departure| log.departures.push(departure));
     link.settle(end);
     link.advance(end + TimeDelta::from_nanos(1), &mut |departure| log.departures.push(departure));
-    // What is in service was announced, too.
+    // The packet in service was announced, too.
     log.departures.retain(|departure| departure.departed <= end);
     while let Some(dropped) = link.take_dropped() {
         log.discarded.push(dropped);

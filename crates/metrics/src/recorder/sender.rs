@@ -179,7 +179,7 @@ impl SenderHalf {
     }
 
     pub(super) fn end(&mut self, at: Time, sender: &impl SendingEnd) {
-        // What held until now is over: nothing is known after the end.
+        // The path known until now is over: nothing is known after the end.
         self.observe(at, (None, None));
         self.coupling.end();
         self.ecn = sender.ecn();

@@ -84,7 +84,7 @@ impl BrowserGate {
             self.peer = Some(datagram.from);
         }
         if check.nominates {
-            // Whoever does not listen knows already, or need not.
+            // A thread that does not listen knows already, or need not.
             let _ = self.came.try_send(());
         }
         if self.begun {

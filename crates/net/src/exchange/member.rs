@@ -348,7 +348,7 @@ impl Member {
             Ok(Reply::State(state)) => self.take(now, state, ends, outlet),
             Ok(Reply::Refused { flow, refusal, text }) => self.refused(now, flow, refusal, text),
             Ok(Reply::Alive { .. }) => {}
-            // Whoever speaks so is no exchange of this version.
+            // A program that speaks so is no exchange of this version.
             Err(error) => self.refused(now, 0, Refusal::Version, error.to_string()),
         }
     }
@@ -377,7 +377,7 @@ impl Member {
         if let Some(assigned) = state.assigned.filter(|_| ends.share(place) == flow.taken) {
             flow.assignments += 1;
             ends.assign(now, place, assigned);
-            // Who has just ended leaves with its own next event.
+            // A flow that has just ended leaves with its own next event.
             flow.taken = ends.share(place).or(flow.taken);
         }
         self.after_event(now, place, ends, outlet);

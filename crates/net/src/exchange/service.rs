@@ -445,7 +445,7 @@ impl Service {
         group.owners.remove(&shared.member);
         group.leave(now, shared.member, &mut self.assignments);
         match group.owners.is_empty() {
-            // Whoever comes next decides on the kind.
+            // The next flow decides on the kind.
             true => drop(self.groups.remove(&shared.group)),
             false => {
                 self.hand_over(&shared.group);

@@ -166,7 +166,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
         loop {
             self.port.bytes.clear();
             let Some(to) = self.codec.poll_transmit(now, &mut self.port.bytes) else { return };
-            // As in the simulator, what goes back is not ECN-capable. What cannot be sent is lost like any other packet.
+            // As in the simulator, what goes back is not ECN-capable. An answer that cannot be sent is lost like any other packet.
             self.port.send(to, Ecn::NotEct, &mut self.counters);
         }
     }

@@ -102,7 +102,7 @@ impl<'a, G: Gate> Carrier<'a, G> {
             let all = self.read()?;
             let now = self.clock.time_of(before);
             if self.started {
-                // What arrived before this has been read.
+                // Datagrams that arrived before this have been read.
                 self.advance(if all { now.max(self.arrived) } else { self.arrived });
                 self.release();
                 while self.record.tick(now, PlayoutCounters::default(), control.progress).is_some() {}

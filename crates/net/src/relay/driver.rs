@@ -153,7 +153,7 @@ impl<'a> RelayDriver<'a> {
             let all = self.read()?;
             let now = self.clock.time_of(before);
             if self.started {
-                // What arrived before this has been read.
+                // Datagrams that arrived before this have been read.
                 let known = if all { now.max(self.arrived) } else { self.arrived };
                 self.run_links(known);
                 self.release();

@@ -59,7 +59,7 @@ impl Filter {
     ) -> Option<Admitted> {
         match self {
             Filter::Rtp(filter) if rtp::is_rtcp(datagram.bytes) => {
-                // Whoever sends nothing else is unknown.
+                // A peer that sends nothing else is unknown.
                 if !is_sound_rtcp(datagram.bytes) {
                     counters.malformed += 1;
                 } else if filter.address() != Some(datagram.from) {

@@ -125,7 +125,7 @@ impl Hop {
             }
         }
         link.advance(until, &mut depart);
-        // What a queue dropped after it had taken it.
+        // Packets that a queue dropped after it had taken them.
         while let Some((at, packet)) = link.take_dropped() {
             lost.extend(packet.data.map(|stream| (at, packet.flow, stream)));
         }

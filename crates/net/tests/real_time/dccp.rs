@@ -208,7 +208,7 @@ fn a_sender_that_nobody_answers_says_so() {
         let message = sender.expect_err("nobody answers").to_string();
         assert!(message.contains(&format!("nothing answered at {to} within 0.")), "{message}");
     }
-    // Who stops it knows.
+    // A caller that stops it knows.
     let stopped = Control { stop: &AtomicBool::new(true), ..control };
     let loaded = scenario("60s", "ccid2", "");
     assert!(Sender::bind(&loaded, &SendOptions::to(to)).expect("a sender").run(&stopped).is_ok());

@@ -96,7 +96,7 @@ fn what_was_captured_is_what_was_said() {
         let data = records.iter().filter(|record| kind(record) == PacketType::Data);
         assert!(data.clone().count() > 50 && data.clone().all(|record| record.ecn == 1));
         assert!(data.clone().all(|record| record.packet.payload.len() == 1000 - 16));
-        // Within what the run took, whatever the year.
+        // Within the run's duration, whatever the year.
         let (first, last) = (records[0].nanos, records[records.len() - 1].nanos);
         assert!(first > 1_600_000_000_000_000_000 && last - first < 20_000_000_000, "{first} {last}");
     }

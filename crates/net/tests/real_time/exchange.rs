@@ -64,7 +64,7 @@ fn mean(series: &TimeSeries, column: &str, from: f64, until: f64) -> Option<f64>
 #[test]
 fn flows_of_two_senders_share_by_priority() {
     judge_on_time(two_share, |(outputs, counters)| {
-        // Who is silent for long has left, and comes again.
+        // A flow that is silent for long has left, and comes again.
         assert_eq!((counters.joined, counters.left, counters.vanished), (2, 2, 0), "{counters:?}");
         assert!(counters.messages > 200, "{counters:?}");
         let sent =

@@ -82,7 +82,7 @@ fn is_one_call(controller: &str, relayed: bool) {
         let (sender, relay, receiver) = call(&loaded, relayed);
         let (sent, came) = (flow(&sender).packets_sent, receiver.summary.packets);
         let missing = sent.zip(came).map(|(sent, came)| sent.abs_diff(came));
-        // What the ports before still held, or the end of the run has cut off.
+        // Packets that the ports before still held, or the end of the run has cut off.
         assert!(missing.is_some_and(|missing| missing <= 60), "{sent:?} left, {came:?} came");
         let counters = if relayed { relay.counters } else { receiver.counters };
         assert_eq!((counters.sender_moves, counters.second_senders), (1, 0), "{counters:?}");

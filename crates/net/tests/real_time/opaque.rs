@@ -113,7 +113,7 @@ fn a_flood_of_addresses_takes_a_bounded_number_of_sockets_and_nobodys_place() {
         for stranger in &flood {
             stranger.send_to(b"flood", front).expect("sent");
         }
-        // Behind the flood, and through all the same. What leaves by several sockets arrives in any order.
+        // Behind the flood, and through all the same. Datagrams that leave by several sockets arrive in any order.
         client.send_to(b"second", front).expect("sent");
         let (mut sources, mut arrived) = (BTreeSet::from([from]), false);
         while !arrived || sources.len() < 64 {

@@ -24,7 +24,7 @@ fn an_overflowing_queue_drops_what_it_cannot_hold_and_no_more() {
     assert_eq!((outcome.summary.packets, flow.packets_received), (Some(996), Some(996)));
     let (under_way, waits_or_in_service) = (999 - 996, 10 + 1);
     assert_eq!(link.dropped, 2000 - 996 - under_way - waits_or_in_service);
-    // What is under way is neither lost nor not.
+    // Packets under way are neither lost nor not.
     let lost = link.dropped as f64;
     assert_near("loss ratio", flow.loss_ratio, lost / (lost + 996.0), 1e-12);
     let dropped: f64 = column(&outcome.links, "link", "l", "dropped").iter().sum();

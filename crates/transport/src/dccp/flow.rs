@@ -123,7 +123,7 @@ impl<F: Ccids> DccpSender<F> {
         while left > 0 {
             let first = Some(left == frame.payload.as_u64());
             let payload = left.min(most);
-            // Those of bulk data are alike, but for the last.
+            // Packets of bulk data are alike, but for the last.
             let count = if bulk { left / payload } else { 1 };
             left -= payload * count;
             let media = u32::try_from(payload).unwrap_or(u32::MAX);

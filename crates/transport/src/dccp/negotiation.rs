@@ -378,7 +378,7 @@ impl Features {
         if !self.unsettled {
             return;
         }
-        // What waits goes with what is new too: its answer would not acknowledge that, and count no more.
+        // A waiting option goes with a new one too: its answer would not acknowledge the new one, and count no more.
         let again =
             all || self.timer.is_some_and(|due| due <= now) || self.features.iter().any(Feature::is_new);
         let (mut sent_new, mut sent_again) = (false, false);

@@ -289,7 +289,7 @@ impl Sent {
         let Some(entry) = self.entry(sequence) else { return };
         let news = state > entry.state;
         entry.state = entry.state.max(state);
-        // What was known is not told again; missing data is, and is no verdict.
+        // A known state is not told again; missing data is, and is no verdict.
         if !news && (!entry.data || entry.state != State::Unknown) {
             return;
         }

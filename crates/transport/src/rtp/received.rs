@@ -44,7 +44,7 @@ pub(super) enum Noted {
 impl ReceivedPackets {
     /// Packets of which reports tell `overlap` again, and a late one after `reorder_time`.
     pub(super) fn new(overlap: u32, reorder_time: TimeDelta) -> ReceivedPackets {
-        // What is reported again takes one half at most, what is new the other.
+        // Repeated packets take one half at most, new ones the other.
         let ring = (overlap.min(LONGEST_BLOCK as u32) * 2).max(SHORTEST_RING).next_power_of_two();
         ReceivedPackets {
             ring: vec![ArrivalReport::Missing; ring as usize],

@@ -71,7 +71,7 @@ impl PacketReports {
         let Some(packets) = self.streams.get_mut(usize::from(id.0)) else { return };
         if packets.any_new() && kept && self.transport.is_none() {
             let held = self.held.get_or_insert_with(|| emptied(&mut self.spare));
-            // What does not fit into a report any more is told by none.
+            // A packet that does not fit into a report any more is told by none.
             if held.arrivals.len() < LONGEST_BLOCK as usize {
                 packets.report(id, self.config.overlap, held);
             }

@@ -450,7 +450,7 @@ impl<C: Controller> TcpSender<C> {
         }
         while let Some(number) = self.board.next_to_declare(self.config.duplicate_acks) {
             lost += self.board.sent(number).size();
-            // What was sent again in doubt is not sent a third time.
+            // A segment sent again in doubt is not sent a third time.
             let again = self.board.sent(number).state == State::Twice;
             self.board.set(number, if again { State::Resent } else { State::Lost });
         }
@@ -477,7 +477,7 @@ impl<C: Controller> TcpSender<C> {
         if self.config.recovery == RecoveryKind::Tahoe {
             self.counters.recoveries += 1;
             self.lose_everything(now);
-            // Those that follow are not the first again: none lets a segment go.
+            // The duplicates that follow are not the first again: none lets a segment go.
             self.progress.duplicates = self.config.duplicate_acks;
             self.timer = Some(now + self.rto.timeout);
             return Bytes::ZERO;

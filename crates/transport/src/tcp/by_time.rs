@@ -119,7 +119,7 @@ impl<C: Controller> TcpSender<C> {
         let board = &self.board;
         if let Some(rack) = &mut self.rack {
             rack.tlp.sampled |= !acked.ambiguous;
-            // What was popped is still where it was: nothing new has left since.
+            // The popped result is still where it was: nothing new has left since.
             rack.on_arrived(now, self.results.iter().map(|told| (told.sequence, *board.sent(told.sequence))));
         }
     }
@@ -179,7 +179,7 @@ impl<C: Controller> TcpSender<C> {
         let rack = self.by_time();
         rack.on_sent_again(now, number);
         if is_first {
-            // What the timer watches over left just now.
+            // The segment that the timer watches over left just now.
             rack.retransmit_at = Some(now + timeout);
             self.set_timer_by_time(now);
         }

@@ -288,7 +288,7 @@ impl TcpReceiver {
         }
         self.pieces.splice(from..to, [(begin, end)]);
         if self.told[0] != begin {
-            // What was told before moves back; its own old place, if it had one, is closed.
+            // A block told before moves back; its own old place, if it had one, is closed.
             let old = self.told.iter().position(|told| *told == begin).unwrap_or(SackBlocks::MOST - 1);
             self.told.copy_within(0..old, 1);
             self.told[0] = begin;

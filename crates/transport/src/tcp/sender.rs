@@ -297,7 +297,7 @@ impl<C: Controller> TcpSender<C> {
         };
         self.tell(now, Recovery::TimedOut);
         if self.board.in_flight > Bytes::ZERO {
-            // What left not long ago still counts.
+            // Segments that left not long ago still count.
             self.tell(now, Recovery::Found { found: self.board.in_flight });
         }
         if took_back {

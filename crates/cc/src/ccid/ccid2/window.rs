@@ -132,7 +132,7 @@ impl Window {
         } else if self.params.restart_after_idle {
             self.cwnd = self.cwnd.min(self.initial);
         }
-        // What the window did counts from now on.
+        // The window's changes count from now on.
         self.last_sent = Some(now);
         self.acked = 0;
     }

@@ -170,7 +170,7 @@ impl<'a> Run<'a> {
 
     fn step(&mut self) {
         let now = self.now;
-        // What an acknowledgement allows leaves before the next is read: the flight does not run dry in a burst of them.
+        // Data that an acknowledgement allows leaves before the next is read: the flight does not run dry in a burst of them.
         if self.may_send() && self.next_send <= now {
             self.send();
         } else if self.back.front().is_some_and(|(at, _)| *at <= now) {

@@ -257,7 +257,7 @@ impl<F: Ccids> Connection<F> {
         }
         self.tell_sender(now, acknowledgment, read);
         self.widen_window(now, acknowledgment);
-        // What lies before the window of acknowledgements is never asked for again.
+        // A packet before the window of acknowledgements is never asked for again.
         self.sent.forget_before(self.gss + 1 - 2 * self.window(Location::Local));
     }
 

@@ -410,7 +410,7 @@ impl<F: Ccids> Connection<F> {
             _ => {}
         }
         if let Some(number) = numbers.acknowledgment.filter(|_| self.server && !self.proven) {
-            // Whoever had but a Sync from OPEN is in PARTOPEN still (step 12).
+            // A client that had but a Sync from OPEN is in PARTOPEN still (step 12).
             self.proven = number >= self.first_open && self.sent.was_no_sync(number);
             if !self.proven
                 && self.state == State::Open

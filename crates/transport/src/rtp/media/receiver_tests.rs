@@ -525,7 +525,7 @@ fn where_a_stream_has_no_limits_those_of_the_controller_hold() {
         for _ in 0..10_000 {
             call.step(&[id]);
             call.ways[1].clear();
-            // What SCReAM tells an encoder is its target times a factor for how well that follows.
+            // SCReAM tells an encoder its target times a factor for how well that follows.
             assert!(target(&call) >= 0.9 * 0.2, "{kind}: {} while no report comes", target(&call));
         }
         call.run(20, &[id]);

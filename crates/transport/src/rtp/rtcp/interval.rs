@@ -73,7 +73,7 @@ impl ReportInterval {
     /// SSRCs at random: more than enough to find one that is free.
     pub(super) fn draws_of_ssrc(&mut self) -> impl Iterator<Item = u32> + use<> {
         let mut random = self.random.clone();
-        // What is drawn for this moves no report.
+        // Draws for this move no report.
         self.random.next_u64();
         (0..64).map(move |_| (random.next_u64() >> 32) as u32)
     }

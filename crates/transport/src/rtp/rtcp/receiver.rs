@@ -126,7 +126,7 @@ impl ReceiverSession {
         let leaves = self.find(ssrc).and_then(|place| self.streams[place].nacks.as_ref());
         self.counters.gave_up += leaves.map_or(0, |nacks| nacks.gave_up());
         self.streams.retain(|stream| stream.config.ssrc != ssrc && stream.repairs != Some(ssrc));
-        // Who comes behind it may be reported on twice or not at all, once.
+        // A stream that comes behind it may be reported on twice or not at all, once.
         before != self.streams.len()
     }
 
@@ -392,7 +392,7 @@ impl ReceiverSession {
 
     /// A report on as many streams as a datagram holds, from this one on. Answers the stream that the next begins with.
     fn write_report(&mut self, now: Time, first: usize, out: &mut Vec<u8>) -> Option<usize> {
-        // What a report has without blocks, and what each block adds.
+        // Bytes of a report without blocks, and of each block.
         let name = self.outbox.config.name().len() + 16;
         let (fixed, each) = match self.tells_ecn {
             true => (8 + name + 12, report::BLOCK + ecn::SUMMARY_ENTRY),

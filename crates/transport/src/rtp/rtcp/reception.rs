@@ -204,7 +204,7 @@ pub(super) fn round_trip(
     let (_, left) = sent.into_iter().find(|(middle, _)| *middle == block.last_sr).ok_or(())?;
     let away = now.saturating_since(left);
     let waited = time_of(block.delay_since_last_sr);
-    // What the receiver rounds up and the sender rounds down.
+    // Rounding: up at the receiver, down at the sender.
     let rounded = time_of(2);
     if waited > away + rounded { Err(()) } else { Ok(Some((away - waited).max(TimeDelta::ZERO))) }
 }

@@ -244,7 +244,7 @@ impl<C: Controller + Clone> Many<C> {
 
     /// A segment arrived: answers the payload that was not there before.
     pub(super) fn receive(&mut self, now: Time, segment: Segment, ecn: Ecn, facts: PathFacts) -> Bytes {
-        // What begins at the same time has begun.
+        // A connection that begins at the same time has begun.
         while self.next_begin().is_some_and(|at| at <= now) {
             self.begin_next(now);
         }

@@ -196,7 +196,7 @@ impl<C: Controller + Clone> SendingEnd for TransfersSender<C> {
             if let Some(sender) = &mut self.live[place] {
                 sender.stop(now);
                 self.remind(now, place);
-                // What the stop itself ended was cut short: no transfer.
+                // A transfer that the stop itself ended was cut short: no transfer.
                 let _ = self.settle(now, place);
             }
         }

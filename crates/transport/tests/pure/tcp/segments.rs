@@ -342,7 +342,7 @@ impl<C: Controller> Pair<C> {
         }
         self.window = self.window.max(u64::from(segment.window));
         self.reset |= segment.flags.has(Flags::RST);
-        // What the sender may take for acknowledged was sent; behind it a FIN may count.
+        // Data that the sender may take for acknowledged was sent; behind it a FIN may count.
         let acked =
             u64::from(segment.acknowledgment.wrapping_sub(self.begin().wrapping_add(self.acked as u32)));
         if !self.reset && acked < 1 << 31 && segment.flags.has(Flags::ACK) {
@@ -554,7 +554,7 @@ impl<C: Controller> Pair<C> {
         let first = self.arrived.first();
         let fin = u64::from(self.fin == Some(first));
         let expected = self.begin().wrapping_add((first + fin) as u32);
-        // What was held back when the mark changed is acknowledged as it was (RFC 8257 section 3.2).
+        // Data held back when the mark changed is acknowledged as it was (RFC 8257 section 3.2).
         let held = self.config.ecn_echo == EcnEcho::Exact && ack.acknowledgment == self.held;
         if !held && ack.acknowledgment != expected || ack.payload != 0 {
             return Err(format!("{ack:?} acknowledges, expected {expected}"));
