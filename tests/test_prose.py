@@ -50,6 +50,8 @@ def _paragraphs(text: str, first: int) -> Iterator[tuple[int, str]]:
             yield from ((number, cell) for cell in line.strip(" |").split("|"))
         elif line.strip():
             block.append(line.strip())
+        if block and block[0].startswith("#"):
+            yield number, block.pop()
 
 
 def _together(lines: Iterable[tuple[int, str, str]]) -> Iterator[tuple[int, str]]:

@@ -55,9 +55,9 @@ class Plan:
     transfer: int = 1_000_000
     """Bytes that are sent in slow start."""
     hold_s: float = 60.0
-    """How long packets go at a part of the rate that arrived."""
+    """Time for which packets go at a part of the rate that arrived."""
     part: float = 0.5
-    """That part."""
+    """Part of the rate that arrived."""
 
     def arguments(self) -> dict[str, Any]:
         return {"packet_size": self.packet_size, "transfer": self.transfer, "hold_s": self.hold_s, "part": self.part}

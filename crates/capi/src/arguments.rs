@@ -64,7 +64,7 @@ pub(crate) fn sized<T>(name: &str, size: usize) -> Result<(), Failure> {
     Err(Failure(PacelineStatus::WrongSize, text))
 }
 
-/// That something is written to `out`, of `size` bytes.
+/// Checks that a value of `size` bytes can be written to `out`.
 pub(crate) fn expect_room<T>(name: &str, out: *mut T, size: usize) -> Result<(), Failure> {
     sized::<T>(name, size)?;
     if out.is_null() { Err(null(name)) } else { Ok(()) }
@@ -117,7 +117,7 @@ pub(crate) unsafe fn read_bytes<'b>(
     }
 }
 
-/// That a datagram of up to `largest` bytes has room at `buffer`.
+/// Checks that a datagram of up to `largest` bytes has room at `buffer`.
 pub(crate) fn expect_buffer(buffer: *mut u8, capacity: usize, largest: usize) -> Result<(), Failure> {
     if capacity < largest {
         let text = format!("capacity: found {capacity} B, expected at least {largest} B");

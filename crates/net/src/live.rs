@@ -51,7 +51,7 @@ type Ended = (usize, Result<NetOutput, NetError>);
 /// end; `control.stop` is set then.
 ///
 /// # Errors
-/// Those of the three ends. An error that comes up while they run names its end.
+/// The errors of the three ends. An error that comes up while they run names its end.
 pub fn live(loaded: &Loaded, options: &LiveOptions, control: &Control<'_>) -> Result<LiveOutput, NetError> {
     let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let flow = &options.flow;

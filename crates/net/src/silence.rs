@@ -167,7 +167,7 @@ impl Silences {
     }
 }
 
-/// That the sender of a flow has not come, for people.
+/// Message that the sender of a flow has not come.
 pub(crate) fn never_came(address: SocketAddr, counters: &NetCounters) -> String {
     match counters.received {
         0 => format!("nothing has arrived at {address}"),

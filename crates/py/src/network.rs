@@ -285,7 +285,7 @@ fn look_up(py: Python<'_>, told: &Listeners, heard: &Heard, duration: f64) -> Py
     Ok(())
 }
 
-/// That streams did not go on as they began, for people; nothing if they did.
+/// Message that streams did not go on as they began; none if they did.
 fn resynchronised(counters: &paceline_net::NetCounters) -> Option<String> {
     let times = counters.resynchronised;
     (times > 0).then(|| {

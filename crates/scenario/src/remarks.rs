@@ -15,7 +15,7 @@ const FASTEST: Bitrate = Bitrate::from_bps(100_000_000_000);
 /// A flow that had less time need not have been heard of.
 const SHORTEST: TimeDelta = TimeDelta::from_secs(1);
 
-/// That a recorded rate is in another unit than Mbit/s, if no link can be so fast.
+/// Warning of a recorded rate in another unit than Mbit/s, where no link can be so fast.
 pub(crate) fn unit(link: &LinkSpec, config: &LinkConfig) -> Option<String> {
     let recorded = match &link.rate {
         RateSpec::Trace(_) => true,
@@ -29,7 +29,7 @@ pub(crate) fn unit(link: &LinkSpec, config: &LinkConfig) -> Option<String> {
     })
 }
 
-/// That the least bitrate of a flow is more than a link of its path ever has.
+/// Warning of a least bitrate above the rate that a link of the flow's path ever has.
 pub(crate) fn least_bitrate(scenario: &Scenario, flow: &FlowSpec, links: &[LinkConfig]) -> Option<String> {
     let own = flow.streams.iter().filter_map(|stream| Some(stream.limits?.min));
     let of_streams = Bitrate::from_bps(own.map(Bitrate::as_bps).fold(0, u64::saturating_add));

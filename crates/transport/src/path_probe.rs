@@ -10,8 +10,8 @@ params! {
     pub struct ProbePlan {
         packet_size: Bytes = Bytes::new(1212), in 64.0, 65_000.0, "ours: the usual packet over RTP", "Size of each packet on the link";
         transfer: Bytes = Bytes::new(1_000_000), in 20_000.0, 1e10, "URCP 2013 section II", "Bytes sent in slow start";
-        hold: TimeDelta = TimeDelta::from_secs(60), in 1.0, 1e5, "ours", "How long packets go at a part of the capacity";
-        part: f64 = 0.5, in 0.01, 0.95, "URCP 2013 section II", "That part";
+        hold: TimeDelta = TimeDelta::from_secs(60), in 1.0, 1e5, "ours", "Time for which packets go at a part of the capacity";
+        part: f64 = 0.5, in 0.01, 0.95, "URCP 2013 section II", "Part of the capacity at which packets go";
     }
 }
 

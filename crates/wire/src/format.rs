@@ -121,7 +121,7 @@ macro_rules! formats {
             /// As [`ReportFormat::encode`].
             ///
             /// # Errors
-            /// Those of [`ReportFormat::encode`].
+            /// The errors of [`ReportFormat::encode`].
             pub fn encode(
                 self,
                 feedback: &Feedback,
@@ -143,7 +143,7 @@ macro_rules! formats {
             /// As [`ReportFormat::decode`].
             ///
             /// # Errors
-            /// Those of [`ReportFormat::decode`].
+            /// The errors of [`ReportFormat::decode`].
             pub fn decode(&mut self, packet: &RtcpPacket<'_>) -> Result<(), WireError> {
                 match self { $( RawReport::$format(raw) => $format::decode(packet, raw), )* }
             }
@@ -151,7 +151,7 @@ macro_rules! formats {
             /// As [`ReportFormat::complete`], where nothing may be expected yet of the receiver's clock.
             ///
             /// # Errors
-            /// Those of [`ReportFormat::complete`].
+            /// The errors of [`ReportFormat::complete`].
             pub fn complete(
                 &self,
                 expected: Option<Time>,

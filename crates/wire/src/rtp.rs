@@ -121,7 +121,7 @@ pub fn encode_packet(
     Ok(())
 }
 
-/// That a packet of this payload type cannot be taken for RTCP, whatever its marker.
+/// Checks that a packet of this payload type cannot be taken for RTCP, whatever its marker.
 ///
 /// # Errors
 /// A payload type above 127, or from 64 to 95 (RFC 5761 section 4).

@@ -86,7 +86,7 @@ class BrowserCall:
         ]
 
     def _silence(self) -> list[str]:
-        """That the browser itself told nothing, or no more."""
+        """The warning that the browser itself told nothing, or no more."""
         if not len(self.browser):
             return ["the browser said nothing of the call"]
         last = float(self.browser["time_s"].iloc[-1])

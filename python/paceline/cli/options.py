@@ -232,7 +232,7 @@ class ProbeOptions:
             help="How long packets go at a part of the rate that arrived [default: 60s; in the simulator 300s].",
         ),
     ] = None
-    part: Annotated[float | None, typer.Option(metavar="PART", help="That part [default: 0.5].")] = None
+    part: Annotated[float | None, typer.Option(metavar="PART", help="Part of the capacity [default: 0.5].")] = None
     packet_size: Annotated[str | None, typer.Option(metavar="SIZE", help="Size of each packet [default: 1212B].")] = (
         None
     )

@@ -65,7 +65,7 @@ impl ReceiverSample {
     }
 }
 
-/// The columns that are sampled at the receiver. Of that of losses the row holds how many packets arrived.
+/// The columns that are sampled at the receiver. In the column of losses the row holds the number of packets that arrived.
 fn columns() -> impl Iterator<Item = fn(&ReceiverSample) -> Option<f64>> {
     FlowSummary::FIGURES.iter().filter_map(|figure| match figure.cell {
         Some(Cell::Receiver(cell)) => Some(cell),

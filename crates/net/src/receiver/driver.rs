@@ -201,7 +201,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
         Ok(false)
     }
 
-    /// That the sender has been silent for so long at `now` that it is waited for no more, if so.
+    /// Message that the sender has been silent for too long at `now` to be waited for; none if it has not.
     fn gave_up(&self, now: Time) -> Option<String> {
         let (session, most) = (self.session.as_ref()?, self.options.silence?);
         (session.silent(now) >= most).then(|| {

@@ -189,7 +189,7 @@ fn receive_flow<'a>(
 /// Receives a flow of the scenario, or one of which nothing is known, on a real socket.
 ///
 /// # Errors
-/// Those of [`Receiver::bind`] and [`Receiver::run`].
+/// The errors of [`Receiver::bind`] and [`Receiver::run`].
 pub fn receive(
     loaded: Option<&Loaded>,
     options: &ReceiveOptions,

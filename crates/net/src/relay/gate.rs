@@ -93,7 +93,7 @@ pub(crate) trait Gate {
         false
     }
 
-    /// That nothing came in for so long.
+    /// Error of a relay to which nothing came for `seconds`.
     fn nothing_came(&self, seconds: f64) -> NetError;
 
     /// Takes everything down, and says what was odd.

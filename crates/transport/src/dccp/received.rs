@@ -41,7 +41,7 @@ struct Run {
 pub(crate) struct Received {
     /// Greatest number of an acknowledgeable packet.
     newest: i64,
-    /// From that back.
+    /// Runs of equal states, from the newest number back.
     runs: VecDeque<Run>,
     /// Number of packets in these runs: of more than are remembered the oldest go many at a time.
     recorded: i64,

@@ -125,7 +125,7 @@ impl<K> KeptPackets<K> {
     /// told, and answers how many it does.
     ///
     /// # Errors
-    /// What `resend` says, or why the packet is not sent again.
+    /// The error of `resend`, or why the packet is not sent again.
     pub fn asked(
         &mut self,
         now: Time,

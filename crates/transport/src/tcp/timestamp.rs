@@ -1,5 +1,5 @@
-//! Timestamps (RFC 7323, no text at hand): segments say when they left, and acknowledgements which of them they answer. By that a
-//! sender tells the answer to a retransmission from that to the first copy, and takes back what it did for nothing (the Eifel
+//! Timestamps (RFC 7323, no text at hand): segments say when they left, and acknowledgements which of them they answer. So a
+//! sender tells the answer to a retransmission from the answer to the first copy, and takes back a needless reduction (the Eifel
 //! algorithm, RFC 3522, no text at hand).
 
 use paceline_units::Time;

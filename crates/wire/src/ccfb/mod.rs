@@ -185,7 +185,7 @@ pub enum ArrivalOffset {
 /// A packet is read as [`CountForm::Count`] if its blocks then fill it exactly, and only otherwise as
 /// [`CountForm::LessOne`], if they then do. An odd count is followed by 16 bits of padding that must be zero; padding
 /// whose first bit says "received" is no padding but an entry, so such a packet does not fit as a count either.
-/// Without that, a peer that writes 63 for 64 entries would always lose the newest.
+/// Without this rule, a peer that writes 63 for 64 entries would always lose the newest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CountForm {
     /// num_reports is the number of packets in the block.

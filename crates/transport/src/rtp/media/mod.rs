@@ -300,7 +300,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         if self.end.has_stream(id) { Ok(()) } else { Err(StreamError::Unknown(id)) }
     }
 
-    /// That no stream but `own` has this SSRC.
+    /// Checks that no stream but `own` has this SSRC.
     fn expect_free(&self, ssrc: u32, own: Option<StreamId>) -> Result<(), StreamError> {
         let ids = (0..self.streams.len()).map(|id| StreamId(id as u8)).filter(|id| Some(*id) != own);
         let mut taken = ids.filter_map(|id| self.ssrc(id));

@@ -77,7 +77,7 @@ impl<P: AsRef<[u8]>> MediaPacket<P> {
     /// A whole RTP packet, the last of its frame if it has the marker. Its sequence number, SSRC and padding are not sent.
     ///
     /// # Errors
-    /// What is no RTP packet (RFC 3550 appendix A.1), or whose payload type with the marker would read as RTCP.
+    /// A datagram that is no RTP packet (RFC 3550 appendix A.1), or whose payload type with the marker would read as RTCP.
     pub fn whole(frame: u64, packet: P) -> Result<MediaPacket<P>, WireError> {
         let bytes = packet.as_ref();
         let view = rtp::decode(bytes)?;
