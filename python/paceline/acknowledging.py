@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass, field
 
 KEPT = 1024
-"""Packets that are known before those that are not decided, and before the first report, which may never come."""
+"""Packets that are remembered before the undecided ones, and before the first report, which may never come."""
 REORDERED = 3
 """A packet is lost when one so many later has arrived (`kPacketThreshold` of RFC 9002 section 6.1.1)."""
 TCP, UDP, DCCP = 6, 17, 33
@@ -26,7 +26,7 @@ ACKNOWLEDGED = 24
 
 @dataclass
 class Stream:
-    """Packets seen so far that are numbered one after another: of an SSRC, or of DCCP."""
+    """Packets seen so far of one sequence of numbers: an SSRC's, or DCCP's."""
 
     packets: int = 0
     numbers: dict[int, tuple[int, int]] = field(default_factory=dict)

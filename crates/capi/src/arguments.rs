@@ -1,4 +1,4 @@
-//! Arguments of callers in C: checked before it is read.
+//! Arguments of callers in C: checked before they are read.
 
 use crate::PacelineStatus;
 use crate::failure::Failure;

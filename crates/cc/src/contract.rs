@@ -131,7 +131,7 @@ pub enum Recovery {
         /// Bytes declared lost.
         lost: Bytes,
     },
-    /// Bytes that were declared lost, and not sent again, turned up: they count as in flight until its report, which follows.
+    /// Bytes that were declared lost, and not sent again, turned up: they count as in flight until their report, which follows.
     Found {
         /// Bytes taken back.
         found: Bytes,

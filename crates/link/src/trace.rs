@@ -223,7 +223,7 @@ impl Trace {
         self.max
     }
 
-    /// Oddities of the file and how it was read.
+    /// Oddities of the file, and the reading of it.
     pub fn warnings(&self) -> &[TraceWarning] {
         &self.warnings
     }

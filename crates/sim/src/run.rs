@@ -85,7 +85,7 @@ impl Simulation {
     }
 
     /// Appends to `out` what is new of the capture: the front of a pcapng file at first, and the packets since. Nothing
-    /// where nothing is captured. A capture of the time between two calls is kept in memory.
+    /// where nothing is captured. The capture of the time between two calls is kept in memory.
     pub fn write_capture(&mut self, out: &mut Vec<u8>) {
         if let Some(captures) = &mut self.captures {
             captures.write(self.engine.flows.iter_mut().filter_map(AnyFlow::capture), out);

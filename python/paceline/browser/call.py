@@ -41,7 +41,7 @@ SILENT_S = 3.0
 LOOK_S = 0.2
 """How often the browser is looked at."""
 PICTURE = {"width": 640, "height": 360, "fps": 30}
-"""The codec and format that the browser encodes, where it sends."""
+"""The picture size and rate that the browser encodes, where it sends."""
 
 
 class BrowserCall:

@@ -11,7 +11,7 @@ use paceline_units::{Time, params};
 params! {
     /// The choices of ensemble flow congestion management.
     pub struct EfcmParams {
-        leaving: Leaving = Leaving::Keep, "no text at hand", "Effect of a flow that leaves on the joint window";
+        leaving: Leaving = Leaving::Keep, "no text at hand", "Change of the joint window when a flow leaves";
     }
     profiles { "savoric2005": "As far as it is known from what cites it" => EfcmParams::default, }
 }

@@ -9,7 +9,7 @@ use paceline_units::{Bitrate, TimeDelta};
 const MAX_RATE: f64 = 1e12;
 
 paceline_units::names! {
-    /// Effect of a flow that leaves on the sum; RFC 8699 section 5.3.1 does not say.
+    /// Change of the sum when a flow leaves; RFC 8699 section 5.3.1 does not say.
     pub enum Leaving {
         /// The others inherit the rate of the flow that left.
         Keep = "keep",

@@ -223,7 +223,7 @@ impl Scream {
         }
     }
 
-    /// The congestion that the media rate of the stream `id` hears of, and of the other streams.
+    /// The congestion, and the other streams, as the media rate of the stream `id` hears of them.
     fn congestion_for(&self, now: Time, id: usize) -> Congestion {
         let shares = self.params.priority_pull > 0.0 && self.streams.len() > 1;
         let share = if shares { sharing::share(&self.streams, id) } else { None };

@@ -39,7 +39,7 @@ pub(crate) struct LossHistory {
     /// The loss events, the newest first.
     events: VecDeque<Event>,
     first: Option<FirstInterval>,
-    /// Lost packets, in order, so that it can be taken back.
+    /// Lost packets, in order, so that losses can be taken back.
     runs: VecDeque<LostRun>,
     /// The loss events as they were, while the history is rebuilt.
     before: VecDeque<Event>,

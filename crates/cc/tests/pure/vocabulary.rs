@@ -180,7 +180,7 @@ fn every_profile_lies_within_the_ranges_and_fits_itself() {
     assert!(ControllerParams::with_profile("skream", None).is_none());
 }
 
-/// Contradictions between parameters of a controller: set where it breaks.
+/// Contradictions between parameters of a controller are found: each is set so that it breaks one rule.
 #[test]
 fn contradictions_are_found() {
     let ms = |millis| Value::Time(TimeDelta::from_millis(millis));

@@ -18,7 +18,7 @@ paceline_units::names! {
     pub enum DelayEstimate {
         /// The wait of the packet that left the queue last.
         Timestamp = "timestamp",
-        /// The bytes that wait, over the rate at which it leaves (section 5.2).
+        /// The bytes that wait, over the rate at which they leave (section 5.2).
         DequeueRate = "dequeue-rate",
     }
 }

@@ -80,7 +80,7 @@ impl ExchangeServer {
         let _timers = PreciseTimers::new();
         self.clock = DriverClock::from_zero(Moment::now());
         loop {
-            // Messages that processes sent before count, whether or not the system has told of it.
+            // Messages that processes sent before count, whether or not the system has told of them.
             let stopped = stop.load(Ordering::Relaxed);
             self.connections.iter_mut().for_each(|connection| connection.readable |= stopped);
             let now = self.clock.now();

@@ -79,7 +79,7 @@ impl DccpReceivingCodec {
         self.host.connection(flow).map(|connection| *connection.counters())
     }
 
-    /// Takes the events of connections; answers the datagram that the peer's delivered.
+    /// Takes the events of connections; answers the payload that the peer's packet delivered.
     fn take_events(&mut self, now: Time) -> Option<Payload> {
         let mut delivered = None;
         while let Some((flow, event)) = self.host.poll_event() {

@@ -41,7 +41,7 @@ pub(crate) struct Carrier<'a, G> {
     left: Way,
     record: FlowRecord<'a>,
     inbox: Inbox,
-    /// Packets that were read last and goes on.
+    /// Packets that were read last and go on.
     incoming: Vec<Incoming>,
     limits: Limits,
     memory: MemoryBudget,

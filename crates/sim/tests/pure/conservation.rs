@@ -176,7 +176,7 @@ fn delays_of_nanoseconds_take_no_longer_than_none() {
     assert!(windowed.summary.packets > Some(5000));
 }
 
-/// Packets that came to a link are delivered, dropped, lost or still there, and it serves no more than it can.
+/// Packets that came to a link are delivered, dropped, lost or still there, and the link serves no more than it can.
 fn adds_up(link: &LinkSummary) -> bool {
     let gone = (link.delivered + link.dropped + link.lost) as i64;
     link.offered as i64 == gone + link.waiting && link.utilisation.is_none_or(|used| used <= 1.0)

@@ -184,7 +184,7 @@ impl Received {
         }
     }
 
-    /// Enters `missing` packets before the next one, which has this number, did not arrive.
+    /// Enters that `missing` packets before the next one, which has this number, did not arrive.
     #[cold]
     fn leave_out(&mut self, sequence: i64, missing: i64) {
         if missing >= MOST_PACKETS {

@@ -78,7 +78,7 @@ impl SentHistory {
         (sent, Bytes::new(u64::from(size)))
     }
 
-    /// A report's result of one packet, completed; absent if that was never sent, or too long ago.
+    /// A report's result of one packet, completed; absent if the packet was never sent, or too long ago.
     #[inline]
     pub fn complete(&mut self, packet: (StreamId, u64), arrival: ArrivalReport) -> Option<PacketResult> {
         let (_, sequence) = packet;

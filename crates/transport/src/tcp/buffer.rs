@@ -60,7 +60,7 @@ impl SendBuffer {
         }
     }
 
-    /// Writes the bytes that are due; answers its bytes. Call until there is none.
+    /// Writes the data that is due, and returns its size. Call until there is none.
     pub fn write_due(&mut self, now: Time) -> Option<Bytes> {
         self.source.next_capture().filter(|due| *due <= now)?;
         let frame = self.source.capture(now);

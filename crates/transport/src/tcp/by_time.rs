@@ -194,7 +194,7 @@ impl<C: Controller> TcpSender<C> {
         self.set_timer_by_time(now);
     }
 
-    /// The first deadline, and its time; nothing while nothing is under way. A probe behind a segment that is `alone` waits longer.
+    /// The first deadline, and its time; none while nothing is under way. A probe behind a segment that is `alone` waits longer.
     fn wake_by_time(&self, alone: bool) -> Option<(Time, Wake)> {
         let rack = self.rack.as_ref().filter(|_| !self.board.is_empty())?;
         let retransmit_at = rack.retransmit_at.unwrap_or(Time::MAX);

@@ -111,7 +111,7 @@ pub struct TcpSender<C> {
     /// How much the receiver lets be under way.
     pub(super) peer_window: u64,
     pub(super) progress: Progress,
-    /// State of RACK, where they are found by time.
+    /// State of RACK, where losses are found by time.
     pub(super) rack: Option<Box<Rack>>,
     /// The blocks of the last acknowledgement: what was looked at.
     pub(super) seen: [(u64, u64); SackBlocks::MOST],

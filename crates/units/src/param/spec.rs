@@ -326,7 +326,7 @@ impl Spec {
         (self.kind.bound(self.range.0), self.kind.bound(self.range.1))
     }
 
-    /// The expected values, with its range.
+    /// The expected values, with their range.
     pub fn expected(&self) -> String {
         let what = match self.kind {
             Kind::Time => "a time",
