@@ -139,7 +139,7 @@ def test_every_kind_of_text_is_read(tmp_path: Path) -> None:
     texts = {
         "page.md": "# What waits\n\nText. What\nelse.\n\n| what | a |\n\n```\nWhat a block is.\n```\n",
         "code.py": '"""What f is."""\nprint("Those that wait")\n# A line, and\n# its rest. What.\n',
-        "code.rs": "/// What `f`\n/// is. Those wait.\n// So many.\nlet a = (\"What for\", '\"', \"what\");\n",
+        "code.rs": '/// What `f`\n/// is. Those wait.\n// So many.\nlet a = ("What for", \'"\', "what");\n',
     }
     for name, count in (("page.md", 3), ("code.py", 3), ("code.rs", 4)):
         (tmp_path / name).write_text(texts[name])

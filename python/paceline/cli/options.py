@@ -222,9 +222,9 @@ class ProbeOptions:
     receive: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Answer the probes that arrive there, until Ctrl-C.")
     ] = None
-    transfer: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Bytes sent in slow start [default: 1MB].")
-    ] = None
+    transfer: Annotated[str | None, typer.Option(metavar="SIZE", help="Bytes sent in slow start [default: 1MB].")] = (
+        None
+    )
     hold: Annotated[
         str | None,
         typer.Option(
