@@ -47,7 +47,7 @@ fn all(listing: &Listing) -> String {
 /// The parameters of one kind.
 fn table(entry: &Entry) -> String {
     let rows: String = entry.parameters.iter().map(row).collect();
-    format!("| key | default | allowed | what it does |\n|---|---|---|---|\n{rows}")
+    format!("| key | default | allowed | effect |\n|---|---|---|---|\n{rows}")
 }
 
 fn row(parameter: &Parameter) -> String {
