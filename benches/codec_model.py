@@ -1,13 +1,13 @@
 """How near source kind codec-model comes to x264: by a fit with x264, and estimated from a clip's pixels without it.
 
-A fit is judged at other rates than those it was made at, and at one that changes every second; an estimate at all. What
-is judged are the frames after the first refresh, of each clip played forward and back. Further clips are named on the
+A fit is judged at other rates than those it was made at, and at one that changes every second; an estimate at all. The
+judged frames are those after the first refresh, of each clip played forward and back. Further clips are named on the
 command line, and folders of tables of rate, QP and PSNR as those of syncodecs:
 
     codec_model.py [FILE[:WIDTHxHEIGHT] | FOLDER]...
     codec_model.py --calls | --judge FILE
 
-With --calls, calls over slow links are run with source kind codec instead. What x264 gave is printed with the keys of
+With --calls, calls over slow links are run with source kind codec instead. The results of x264 are printed with the keys of
 codec-model for each clip: that is tests/codec_model_x264.json. --judge FILE prints how near the model comes to such a
 file, without x264. Clips that are files, carphone_pristine.mp4 and bigbuckbunny.mp4, are read from PACELINE_DATA/clips.
 
@@ -63,7 +63,7 @@ CALLS = ((PRESETS, (100, 150, 250, 500, 1000)), (HELD_OUT, (100, 200, 350, 700))
 LOWEST_LINK = 150
 """Rate of a link in kbit/s up to which few frames of SCReAM, whose least rate is 300 kbit/s, arrive whole."""
 SEEDS = (1, 2, 3)
-"""The model's: its calls are averaged. What x264 makes does not depend on the seed."""
+"""The model's: its calls are averaged. Frames of x264 do not depend on the seed."""
 
 
 def call(source: dict[str, Any], controller: str, link_kbps: int, seed: int = 1) -> paceline.Result:

@@ -1,4 +1,4 @@
-"""What the study engine costs: `make bench` runs it; no test depends on it.
+"""The cost of the study engine: `make bench` runs it; no test depends on it.
 
 `python benches/study.py` prints the engine's own cost of an experiment and the time of the 1,224 experiments of
 scream-tuning; `python benches/study.py N...` runs sweeps of N experiments of 0.1 s and prints a table of their size.
@@ -144,7 +144,7 @@ COLUMNS = ("experiments", "seconds", "a second", "main ms", "worker ms", "main M
 
 
 def size(count: int) -> None:
-    """What a sweep of so many experiments of 0.1 s takes."""
+    """Seconds that a sweep of `count` experiments of 0.1 s takes."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "run.py").write_text(SIZE)

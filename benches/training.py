@@ -1,4 +1,4 @@
-"""What a profile-guided build is trained on: `make wheel` runs it with an instrumented extension.
+"""The training runs of a profile-guided build: `make wheel` runs it with an instrumented extension.
 
 Every transport and queue discipline and the usual controllers have runs: the compiler makes small, and not fast, what
 it saw nothing of. No run is a scenario of `make bench`, which would then measure its own training. Each run has one
@@ -79,7 +79,7 @@ def mixtures() -> list[Table]:
 
 
 def sweep() -> list[Table]:
-    """What studies have much of: short runs, each of which is read and summed up."""
+    """The most frequent work of studies: short runs, each of which is read and summed up."""
     return [world([call("scream")], 3)] * 200
 
 

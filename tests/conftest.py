@@ -1,4 +1,4 @@
-"""What the tests share: a short call that needs no data, the command line, and the real traces where they are."""
+"""Parts of many tests: a short call that needs no data, the command line, and the real traces where they are."""
 
 import io
 import os
@@ -54,7 +54,7 @@ def redefined(folder: Path, old: str, new: str) -> Path:
 
 
 def said_before_any_run(cli: Run, folder: Path, old: str, new: str) -> str:
-    """What people are told of the study in a folder with a slip in its definition, before anything has run."""
+    """The messages about the study in a folder with a slip in its definition, before anything has run."""
     done = cli("study", redefined(folder, old, new), "--out", "out")
     assert done.returncode in (1, 2)
     assert "Traceback" not in done.stderr
@@ -79,7 +79,7 @@ def call() -> paceline.Result:
 def called(
     *arguments: str | Path, folder: Path | None = None, data: str | None = None, stdin: str | bytes = ""
 ) -> subprocess.CompletedProcess[str]:
-    """What `paceline` does of these arguments, in this process: a new one takes half a second until it has begun."""
+    """The outcome of `paceline` with these arguments, in this process: a new one begins after half a second."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     command = ["paceline", *map(str, arguments)]
     with pytest.MonkeyPatch.context() as patch:
@@ -128,7 +128,7 @@ def video_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
-    """What a test started ends with it, whatever became of it."""
+    """A process that a test started ends with it, whatever became of it."""
     yield
     end_all()
 

@@ -168,7 +168,7 @@ def post(url: str, body: bytes) -> tuple[int, str]:
 
 
 def announced(url: str, length: int) -> int:
-    """What is answered to whoever says that so many bytes follow."""
+    """The answer to a client that says that so many bytes follow."""
     host = urllib.parse.urlsplit(url)
     connection = http.client.HTTPConnection(host.netloc, timeout=PATIENCE_S)
     connection.putrequest("POST", f"{host.path}stats")

@@ -206,7 +206,7 @@ def test_another_seed_gives_other_bits(cli: Run, call_file: Path, tmp_path: Path
 
 
 def test_a_run_without_files_loads_nothing_heavy(call_file: Path) -> None:
-    """What makes the start slow is loaded only when a table is drawn or a file is written."""
+    """Slow imports are loaded only when a table is drawn or a file is written."""
     code = (
         "import sys; from paceline.cli import main\n"
         f"sys.argv = ['paceline', 'run', {str(call_file)!r}, '--json']\n"

@@ -45,7 +45,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> paceline.ComparisonRes
     )  # fmt: skip
 
 
-# What comes out.
+# Results.
 
 
 def test_all_run_on_the_same_seeds_with_the_same_draws(compared: paceline.ComparisonResult) -> None:

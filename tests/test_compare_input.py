@@ -1,4 +1,4 @@
-"""What `paceline compare` is given: controllers, seeds, scenarios, recordings, networks, rightly and wrongly."""
+"""Arguments of `paceline compare`: controllers, seeds, scenarios, recordings, networks, rightly and wrongly."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ def short(tmp_path: Path) -> Path:
     return path
 
 
-# What is written.
+# Files.
 
 
 def test_the_parts_of_a_text() -> None:
@@ -125,7 +125,7 @@ def test_a_table_says_the_same_as_a_text() -> None:
     assert contenders([table]) == [text]
 
 
-# What is compared over.
+# Conditions.
 
 
 def test_a_replaced_controller_brings_its_transport_and_keeps_the_medias_limits(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the documentation shows runs: Python blocks, `paceline` commands, scenarios, and the notebook's cells."""
+"""The code in the documentation runs: Python blocks, `paceline` commands, scenarios, and the notebook's cells."""
 
 import json
 import re
@@ -53,7 +53,7 @@ def test_python_blocks_run(page: Path, folder: Path) -> None:
         assert (len(names["result"].results), names["result"].state.failed) == (76, 0)
 
 
-# What makes a page long, and what is run in its place.
+# Long parts of pages, and the short ones that are run in their place.
 SHORTENED = {
     'duration = "60s"\nwarmup = "20s"': 'duration = "3s"\nwarmup = "1s"',
     'run("scenarios/real-video.toml")': 'run("scenarios/real-video.toml", overrides={"duration": "4s"})',
@@ -103,7 +103,7 @@ def test_the_scenario_of_the_readme_is_the_one_that_comes_along() -> None:
 
 
 def test_the_scenarios_of_the_pages_are_sound(folder: Path) -> None:
-    """Those that stand whole in a page: they run, and the reference names every key that there is."""
+    """Scenarios that stand whole in a page: they run, and the reference names every key that there is."""
     texts = [text for page in PAGES for text in blocks(page, "toml") if "duration =" in text and "[flows." in text]
     assert len(texts) >= 3
     for text in texts:
@@ -164,11 +164,19 @@ def test_the_notebook_runs(folder: Path) -> None:
             exec(compile("".join(cell["source"]), f"cell {number}", "exec"), names)
 
 
+def anchors(page: Path) -> set[str]:
+    """The names by which links reach a page's headings: in lower case, spaces as hyphens, without other marks."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_links_lead_somewhere() -> None:
     for page in [*PAGES, *ROOT.glob("studies/*/README.md")]:
-        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+        for target, heading in re.findall(r"\]\(([^)#]*)(?:#([^)]+))?\)", page.read_text(encoding="utf-8")):
             if not target.startswith("http"):
-                assert (page.parent / target).exists(), f"{page.name}: {target}"
+                led = page.parent / target if target else page
+                assert led.exists(), f"{page.name}: {target}"
+                assert not heading or led.suffix != ".md" or heading in anchors(led), f"{page.name}: {target}#{heading}"
 
 
 def test_the_picture_of_the_readme_is_a_picture() -> None:

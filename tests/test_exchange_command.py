@@ -78,7 +78,7 @@ def two_ports() -> int:
 
 
 def given(out: Path) -> float:
-    """What the exchange gave the flow in the mean of the last three seconds but a half, in Mbit/s."""
+    """The rate that the exchange gave the flow in the mean of the last three seconds but a half, in Mbit/s."""
     rows = pd.read_parquet(out / "flows.parquet")
     end = rows["time_s"].max()
     rates = rows[rows["time_s"].between(end - 3.5, end - 0.5)]["coupled_rate_mbps"].dropna()
@@ -188,7 +188,7 @@ def test_an_exchange_is_refused_where_it_cannot_be(cli: Run, tmp_path: Path) -> 
 
 
 def joined(service: "subprocess.Popen[str]", count: int) -> list[str]:
-    """What the exchange says of flows that join, without the numbers of their processes."""
+    """The exchange's lines of flows that join, without the numbers of their processes."""
     assert service.stderr is not None
     lines = [service.stderr.readline() for _ in range(count)]
     return sorted(re.sub(r"process \d+", "process N", line).strip() for line in lines)

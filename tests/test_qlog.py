@@ -78,7 +78,7 @@ def test_packets_are_those_of_the_run_and_reports_acknowledge_what_arrived(
     assert len(lost) > 3
     assert all(event["data"]["trigger"] == "reordering_threshold" for event in lost.values())
     assert all(event["time"] >= sent[number]["time"] + 40 for number, event in lost.items()), "a round trip later"
-    # What arrived last is not reported yet.
+    # The last arrivals are not reported yet.
     assert flow["packets_received"] - 20 <= len(acked) <= flow["packets_received"]
     assert len(sent) - len(acked) >= flow["packets_sent"] - flow["packets_received"]
 
@@ -155,7 +155,7 @@ def test_what_tcp_and_dccp_acknowledge_is_what_arrived(logged: tuple[dict[str, T
         assert flow["packets_received"] - 20 <= len(acked) <= flow["packets_received"]
         assert len(lost) == len(set(lost)) > 3
         assert not acked & set(lost)
-        # What was dropped is known to be lost, but for the last.
+        # A dropped packet is known to be lost, but for the last.
         dropped = flow["packets_sent"] - flow["packets_received"]
         assert dropped - 20 <= len(lost) <= dropped
 
@@ -196,7 +196,7 @@ def test_a_capture_is_shared_and_must_have_the_senders(cli: Cli, call_file: Path
 
 
 def read_sequence(path: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
-    """What a sequence of JSON texts says of itself, and its events by the places that saw them."""
+    """The header of a sequence of JSON texts, and its events by the places that saw them."""
     front, *texts = path.read_text().split("\x1e")[1:]
     assert all(text.endswith("}\n") for text in texts)
     events = [json.loads(text) for text in texts]
@@ -238,7 +238,8 @@ def test_memory_does_not_grow_with_the_packets(spell: Any, tmp_path: Path) -> No
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert written > 3_000_000
-    # Events that are held take five times their text. What does not grow, such as a block of samples, is 1.2 MB of 3.8.
+    # Events that are held take five times their text. A part that does not grow, such as a block of samples, is
+    # 1.2 MB of 3.8.
     assert most < written / 2
 
 

@@ -46,7 +46,7 @@ def test_results_that_are_deleted_while_they_are_made_are_said_at_once(
     monkeypatch.setattr(store, "COMMIT_S", 0.0)
     seen: list[int] = []
 
-    def told(state: State) -> None:
+    def progress(state: State) -> None:
         seen.append(state.finished)
         if state.finished == 3:
             path = tmp_path / what
@@ -55,7 +55,7 @@ def test_results_that_are_deleted_while_they_are_made_are_said_at_once(
     with pytest.raises(
         OutputError, match=r"rows-000000\.journal: was deleted while the study ran: run the same command"
     ):
-        run_study(little, out=tmp_path / "out", workers=1, told=told)
+        run_study(little, out=tmp_path / "out", workers=1, progress=progress)
     assert max(seen) <= 4, "it does not go on for nothing"
     assert run_study(little, out=tmp_path / "out", workers=1, fresh=True).state.failed == 0
 

@@ -55,7 +55,7 @@ def kill(process: subprocess.Popen[str]) -> None:
 
 
 def ended(process: subprocess.Popen[str]) -> str:
-    """What a process said that ended well."""
+    """The output of a process that ended well."""
     _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, said
     assert "panicked" not in said
@@ -129,7 +129,7 @@ class Damage:
         self.done = 0
 
     def ways(self, which: str) -> Iterator[list[bytes]]:
-        """What is to be sent for each datagram that comes."""
+        """The datagrams to send for each datagram that comes."""
         draws, count = random.Random(which), 0
         end = self.front if which == "there" else self.back
         end.settimeout(0.05)

@@ -266,7 +266,7 @@ def test_a_study_writes_rows_comparison_and_report_whatever_the_number_of_worker
 def test_what_is_finished_is_taken_over_and_another_definition_refused(tiny: Path) -> None:
     whole = paceline.study(tiny, out=tiny / "out").results
     seen: list[State] = []
-    again = paceline.study(tiny, out=tiny / "out", told=seen.append)
+    again = paceline.study(tiny, out=tiny / "out", progress=seen.append)
     assert (seen[0].finished, again.state.taken_over) == (3, 3)
     pd.testing.assert_frame_equal(again.results, whole)
 

@@ -89,7 +89,7 @@ def test_every_figure_of_the_paper_has_a_claim(study: Study) -> None:
 
 
 def topologies(study: Study, design: str) -> set[tuple[str, ...]]:
-    """What the topologies of a design are made of, with the seeds."""
+    """The parameters of a design's topologies, with the seeds."""
     names = ("bottlenecks", "traffic", "rtts", "clocks")
     points = [study.designs[design].point(number) for number in range(len(study.designs[design]))]
     return {(*(str(point[name]) for name in names), str(study.designs[design].seeds)) for point in points}

@@ -38,12 +38,12 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_results(little: Path, tmp_
     killed: list[int] = []
     with waiting(), distributed.LocalCluster(**options) as cluster:
 
-        def told(state: State) -> None:
+        def progress(state: State) -> None:
             if state.finished >= 5 and not killed:
                 killed.append(next(iter(cluster.workers.values())).pid)
                 os.kill(killed[0], signal.SIGKILL)
 
-        result = run_study(little, out=tmp_path / "there", dask=cluster.scheduler_address, told=told)
+        result = run_study(little, out=tmp_path / "there", dask=cluster.scheduler_address, progress=progress)
     assert len(killed) == 1
     assert result.state == State("little", TOTAL, TOTAL, 0, 0)
     assert result.results_file.read_bytes() == expected

@@ -263,7 +263,7 @@ def test_a_wrong_reading_is_said(little: Path, reading: str, said: str) -> None:
 
 def test_a_study_of_designs_runs_from_python(little: Path, tmp_path: Path) -> None:
     seen: list[State] = []
-    result = paceline.study(little, out=tmp_path / "out", workers=1, told=seen.append)
+    result = paceline.study(little, out=tmp_path / "out", workers=1, progress=seen.append)
     assert (len(result.results), seen[-1].finished) == (TOTAL, TOTAL)
     again = paceline.study(little, out=tmp_path / "out", workers=1)
     assert again.state.taken_over == TOTAL

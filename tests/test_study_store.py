@@ -1,4 +1,4 @@
-"""What a study keeps: killed at any moment, on disks that fail, with damaged records, and with two runs at once."""
+"""A study's rows: killed at any moment, on disks that fail, with damaged records, and with two runs at once."""
 
 import json
 import math
@@ -47,11 +47,11 @@ class _Killed(BaseException):
 
 
 def killed_after(count: int) -> Callable[[State], None]:
-    def told(state: State) -> None:
+    def progress(state: State) -> None:
         if state.finished - state.taken_over >= count:
             raise _Killed
 
-    return told
+    return progress
 
 
 def command(study: Path, out: Path, *more: str) -> list[str]:
@@ -68,7 +68,7 @@ def test_resuming_repeats_and_loses_nothing(little: Path, tmp_path: Path, monkey
     over = 0
     for count in (3, 1, 9):
         with pytest.raises(_Killed):
-            run_study(little, out=out, workers=1, told=killed_after(count))
+            run_study(little, out=out, workers=1, progress=killed_after(count))
         over += count
         # As if the next record had been under way.
         for journal in sorted((out / ".study").glob("*.journal")):
@@ -149,7 +149,7 @@ def test_a_signal_ends_it_plainly_and_keeps_what_is_finished(little: Path, tmp_p
     assert not (out / "results.parquet").exists()
     seen: list[State] = []
     with pytest.raises(_Killed):
-        run_study(little, out=out, workers=1, told=lambda state: (seen.append(state), killed_after(1)(state))[0])
+        run_study(little, out=out, workers=1, progress=lambda state: (seen.append(state), killed_after(1)(state))[0])
     assert seen[0].taken_over >= 3
 
 
@@ -347,7 +347,7 @@ def test_what_cannot_be_told_is_refused_and_stays(
 ) -> None:
     out = tmp_path / "out"
     with pytest.raises(_Killed):
-        run_study(little, out=out, workers=1, told=killed_after(3))
+        run_study(little, out=out, workers=1, progress=killed_after(3))
     damage(out / ".study")
     before = contents(out)
     with pytest.raises(StudyError, match=re.escape(said)):
@@ -367,7 +367,7 @@ def test_a_row_that_is_lost_after_it_was_written_is_missed(little: Path, tmp_pat
             (out / JOURNAL).write_bytes(content[: content.rindex(b"\n\n")])
 
     with pytest.raises(OutputError, match="1 rows that were written are not there when read back"):
-        run_study(little, out=out, workers=1, told=lose_one)
+        run_study(little, out=out, workers=1, progress=lose_one)
     assert not (out / "results.parquet").exists()
     assert run_study(little, out=out, workers=1).state.taken_over == TOTAL - 1
 

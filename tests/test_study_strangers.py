@@ -92,7 +92,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Rows:
     return Rows(load(folder)).fill(folder / "results.parquet")
 
 
-# ---- What SQL of a stranger may do.
+# ---- SQL of a stranger.
 
 # Texts in dollars: names in quotes are looked up among those of the study before.
 WRITES = "COPY (SELECT $$anything$$) TO $$written.csv$$ (HEADER false)"
@@ -312,7 +312,7 @@ def test_results_that_were_cut_are_said(strange: Path, tmp_path: Path) -> None:
         Rows(result.study).fill(result.results_file)
 
 
-# ---- What is written for people.
+# ---- Texts for people.
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_a_link_in_place_of_the_store_is_not_followed(strange: Path, cli: Run, l
     assert "Traceback" not in done.stderr
     assert {path.read_text() for path in elsewhere.rglob("*") if path.is_file()} == {"theirs"}
     assert len(list(elsewhere.rglob("*"))) == 5
-    # What stands in place of rows is deleted, if that is asked for: the link, and nothing behind it.
+    # A file in place of rows is deleted, if that is asked for: the link, and nothing behind it.
     deleted = fresh and link in (".study/rows-000000.journal", "experiments")
     assert (done.returncode == 0) == deleted, done.stderr
     assert deleted or "found a link, expected a f" in done.stderr or "no study.json that says whose" in done.stderr
@@ -481,7 +481,7 @@ def test_the_ends_of_a_grid_are_tried_and_not_each_value(strange: Path) -> None:
     assert tried == ["designs.big: speed = 1.0Mbps", "designs.big: speed = 9.0Mbps"]
 
 
-# ---- What an earlier run left.
+# ---- Rests of an earlier run.
 
 
 def keeping(strange: Path) -> Path:

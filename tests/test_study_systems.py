@@ -148,7 +148,7 @@ def systems(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def result(systems: Path, tmp_path: Path) -> StudyResult:
-    """What it gives."""
+    """The study's results."""
     return run_study(systems, out=tmp_path / "out", workers=1)
 
 

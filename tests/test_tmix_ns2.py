@@ -82,7 +82,7 @@ class Pages:
     arrived: int
     """Responses that arrived."""
     bytes: int
-    """What the bottleneck carried to initiators."""
+    """Bytes that the bottleneck carried to initiators."""
     dropped: int
     times: list[float]
     """Milliseconds of a response, half a round trip in: mean, median, 95th and 99th percentile."""
@@ -108,7 +108,7 @@ def replayed(source: str, seconds: int, mbps: int, packets: int) -> dict[str, An
 
 
 def ns2(file: Path, *numbers: int) -> tuple[list[tuple[str, float]], dict[str, int]]:
-    """What ns-2 says: connection and milliseconds of each response that arrived, and what the bottleneck carried."""
+    """The output of ns-2: connection and milliseconds of each response, and the bytes that the bottleneck carried."""
     ns = shutil.which("ns")
     if ns is None:
         pytest.skip("ns-2 is not here: this test runs its Tmix")

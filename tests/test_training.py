@@ -1,4 +1,4 @@
-"""What a profile-guided build is trained on (`make wheel`): it can be run, and no transport or queue is left out."""
+"""The training of a profile-guided build (`make wheel`): it can be run, and no transport or queue is left out."""
 
 import runpy
 from typing import Any

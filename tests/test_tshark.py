@@ -1,7 +1,7 @@
 """The readers of TWCC and of RFC 8888 against tshark's, on random reports and on what is left of them after mutation.
 
-What one of them takes and the other refuses has a name here, and the words of its specification. The dissector of
-`docs/tools` for tshark is held to our readers in all, and to what the notes of captured reports say.
+An input that one of them takes and the other refuses has a name here, and the words of its specification. The dissector
+of `docs/tools` for tshark is held to our readers in all, and to what the notes of captured reports say.
 """
 
 import json
@@ -103,7 +103,7 @@ def capture(path: Path, packets: list[bytes], kept: int = 65535) -> None:
 
 
 Field = tuple[str, str, str]
-# What tshark adds to the fields of a packet that it calls wrong.
+# Fields that tshark adds to a packet that it calls wrong.
 MALFORMED = ("_ws.malformed", "rtcp.length_check.bad", "rtcp.rtpfb.transportcc_bad", "rtcp.mcptt.ccfb.invalid_pkt")
 
 
@@ -231,7 +231,7 @@ def pads_with_an_entry(it: Compared) -> bool:
     return "num_reports" in it.ours and any(value >> 15 for value in padding)
 
 
-# What tshark lets pass and we refuse, and the other way round: the reason by name.
+# Packets that tshark lets pass and we refuse, and the other way round: the reason by name.
 TWCC_REFUSED: dict[str, Rule] = {
     # "11 Reserved" (section 3.1.1 of the draft): tshark takes it for a packet that did not arrive.
     "a reserved status": lambda it: "packet status symbol" in it.ours,
@@ -434,7 +434,7 @@ def test_the_dissector_reads_what_others_wrote(tmp_path: Path, name: str) -> Non
 
 
 def assert_means(report: Shown, decoded: dict) -> None:
-    """What the dissector shows is what the note on a captured report says."""
+    """The dissector shows the values in the note on a captured report."""
     if blocks := decoded.get("blocks"):
         assert one(report, "ccfb.sender_ssrc") == decoded["sender_ssrc"]
         assert shown(report, "ccfb.timestamp") == ["0x" + decoded["rts_hex"]]

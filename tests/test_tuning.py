@@ -192,7 +192,7 @@ def test_a_search_that_was_killed_goes_on(little: Path, tmp_path: Path) -> None:
     lines = journal.read_bytes().split(b"\n\n")
     journal.write_bytes(b"\n\n".join(lines[:15]) + lines[15][:20])
     seen: list[State] = []
-    resumed = tune(little, out=tmp_path / "out", searches=("first",), told=seen.append)
+    resumed = tune(little, out=tmp_path / "out", searches=("first",), progress=seen.append)
     own = [state.finished for state in seen if state.what == "first"]
     assert own == list(range(8, 15)), "seven sets were whole"
     assert files(resumed) == files(whole)
@@ -238,7 +238,7 @@ def test_other_held_out_conditions_are_run_beside_those_that_are_kept(little: Pa
     tune(little, out=tmp_path, searches=("first",), trials=4)
     seen: list[State] = []
     folder = redefined(little, 'middle = { "links.bottleneck.rate" = "4Mbps" }', "middle = {}")
-    tune(folder, out=tmp_path, searches=("first",), trials=4, told=seen.append)
+    tune(folder, out=tmp_path, searches=("first",), trials=4, progress=seen.append)
     assert {(state.what, state.taken_over) for state in seen} == {("first, held out", 0)}
 
 
@@ -282,7 +282,7 @@ def test_a_damaged_record_costs_its_run_alone(little: Path, tmp_path: Path, monk
     before = journal.read_bytes()
     journal.write_bytes(before.replace(b'"rate"', b'"rats"', 1))
     seen: list[State] = []
-    again = tune(little, out=tmp_path, searches=("first",), trials=4, told=seen.append)
+    again = tune(little, out=tmp_path, searches=("first",), trials=4, progress=seen.append)
     assert [state.finished for state in seen if state.what == "first"] == [4]
     assert files(again) == whole
     assert len(journal.read_bytes()) > len(before), "one record more"

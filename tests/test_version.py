@@ -48,7 +48,7 @@ def test_builds_of_the_same_sources_are_one_whatever_the_commit() -> None:
 
 
 def test_what_looks_at_rows_is_no_part_of_what_makes_them() -> None:
-    """What an experiment imports has to be in the digest."""
+    """A module that an experiment imports has to be in the digest."""
     code = (
         "import sys; from paceline.studies import experiment; "
         "print(*(m.__file__ for n, m in list(sys.modules.items()) if n.startswith('paceline') and m.__file__))"

@@ -417,7 +417,7 @@ def test_an_estimate_needs_no_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     base = {"path": None, "seed": 3, "frames": 20, "width": 96, "height": 80}
     monkeypatch.setitem(sys.modules, "av", None)
     found = {name: estimated(clip_of(base | {"generator": name})) for name in ("newsreader", "sports")}
-    # What moves is harder to code, to conceal and to freeze.
+    # Motion is harder to code, to conceal and to freeze.
     assert all(found["newsreader"][key] > found["sports"][key] + 3 for key in ("psnr", "concealed_psnr", "freeze_psnr"))
     one = estimated(clip_of(base | {"generator": "sports", "frames": 1}))
     assert 5 < one["psnr"] < 60

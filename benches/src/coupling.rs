@@ -1,4 +1,4 @@
-//! What coupling costs: an update of a group, and of an exchange with many groups.
+//! The cost of coupling: an update of a group, and of an exchange with many groups.
 
 use crate::{RUNS, processor_time};
 use paceline_cc::{AnyCoupling, Assigned, Coupling, CouplingParams, FlowId, FlowUpdate, Priority};

@@ -1,4 +1,4 @@
-//! What reports cost to read: nanoseconds for each packet that a report tells of, from bytes to what an endpoint is told.
+//! The cost of reading reports: nanoseconds for each packet that a report tells of, from bytes to what an endpoint is told.
 
 use crate::{RUNS, processor_time};
 use paceline_cc::StreamId;
@@ -10,7 +10,7 @@ use paceline_wire::{FeedbackFormat, Reporter, TRANSPORT_WIDE, rtcp, unwrap_seque
 const PACKETS: usize = 8_000_000;
 /// Different reports, one after the other.
 const REPORTS: usize = 256;
-/// What issues ask for, in nanoseconds.
+/// Most that a packet of a report may cost, in nanoseconds.
 const WANTED: f64 = 30.0;
 
 /// Prints a line for each format and size of a report.

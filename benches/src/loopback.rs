@@ -1,4 +1,4 @@
-//! What real sockets carry: a sender and a receiver in a thread each, on loopback, one core per side.
+//! The load that real sockets carry: a sender and a receiver in a thread each, on loopback, one core per side.
 //!
 //! Throughput is the wall's and so depends on who else uses the machine; beside it stands what each side needs of a core.
 
@@ -34,7 +34,7 @@ pub fn print() {
     }
 }
 
-/// What one flow came to.
+/// Packets and bytes of one flow.
 struct Carried {
     mbps: f64,
     per_second: f64,

@@ -3,9 +3,8 @@
 //! `cargo run --release -p paceline-benches [--json FILE] [NAME]...` runs what is named; without names all scenarios
 //! (`simulated`), one of them on two threads (`threads`), the instructions of a sender (`sender`), real sockets on loopback (`loopback`), coupled groups (`coupling`), a
 //! link's noise (`noise`) and the reading of reports (`feedback-parse`). FILE receives what was measured of scenarios. Time is
-//! the processor's, not the wall's, and the fastest of three runs counts, so that others on the machine count little. What
-//! ns-2 and ns-3 can simulate, too, is run there as well if they are installed (`peers`), as often; ns-3, which takes long,
-//! once.
+//! the processor's, not the wall's, and the fastest of three runs counts, so that others on the machine count little. Scenarios that ns-2
+//! and ns-3 can simulate, too, are run there as well if they are installed (`peers`), as often; ns-3, which takes long, once.
 //!
 //! `--once NAME SECONDS` simulates the first seconds of one scenario, without a clock, and prints how many packets arrived:
 //! for callgrind and perf.
@@ -23,7 +22,7 @@ use paceline_sim::BUILD;
 use rustix::time::{ClockId, clock_gettime};
 use std::process::ExitCode;
 
-/// What is measured beside scenarios, by name.
+/// Measurements beside scenarios, by name.
 const OTHERS: [(&str, fn()); 6] = [
     ("threads", threads::print),
     ("sender", sender::print),

@@ -1,4 +1,4 @@
-//! What delay noise costs: nanoseconds that a link takes for a packet, without noise, with each kind, and as a named network.
+//! The cost of delay noise: nanoseconds that a link takes for a packet, without noise, with each kind, and as a named network.
 
 use crate::{RUNS, processor_time};
 use paceline_link::{Link, LinkConfig, Planned, Transit};

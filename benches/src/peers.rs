@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What both programs can simulate.
+/// Scenarios that both programs can simulate.
 const SCENARIOS: [&str; 2] = ["newreno-3-hops", "cbr-3-hops"];
 
 const NS3_MODULES: [&str; 6] = [
@@ -20,7 +20,7 @@ const NS3_MODULES: [&str; 6] = [
     "ns3-traffic-control",
 ];
 
-/// What ns-2 was found to do, each scenario run once for the whole bench.
+/// Speeds of ns-2 and ns-3, each scenario run once for the whole bench.
 #[derive(Default)]
 pub struct Peers {
     ns2: BTreeMap<&'static str, Result<(u64, f64), String>>,
@@ -110,7 +110,7 @@ fn built_for_ns3() -> Result<PathBuf, String> {
     Ok(program)
 }
 
-/// What a peer printed: packets, and seconds of processor time.
+/// Numbers that a peer printed: packets, and seconds of processor time.
 fn measured(command: &mut Command) -> Result<(u64, f64), String> {
     let text = answer(command)?;
     let found = text.split_once(' ').and_then(|(packets, seconds)| {
@@ -120,7 +120,7 @@ fn measured(command: &mut Command) -> Result<(u64, f64), String> {
     found.ok_or_else(|| format!("it printed {:?}, expected packets and seconds", text.trim()))
 }
 
-/// What a program that succeeds prints; else the last thing that it complained of.
+/// Output of a program that succeeds; else the last thing that it complained of.
 fn answer(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{name}: {error}"))?;

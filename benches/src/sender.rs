@@ -1,4 +1,4 @@
-//! What a sender costs: instructions of endpoint and controller per packet, counted by callgrind.
+//! The cost of a sender: instructions of endpoint and controller per packet, counted by callgrind.
 //!
 //! One call at 100 Mbit/s over a path that only delays (RTT 20 ms). Only [`sender_side`] is counted: frames, packets,
 //! pacing, reports, controller. Path and receiver are this file's own and not counted.

@@ -8,7 +8,7 @@ use paceline_units::TimeDelta;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a scenario's speed is compared with: packets per second of processor time in the same run of the bench, on the same
+/// Yardstick of a scenario's speed: packets per second of processor time in the same run of the bench, on the same
 /// machine, since machines differ by half.
 #[derive(Clone, Copy)]
 enum Beside {
@@ -24,11 +24,11 @@ struct Wanted {
     beside: Beside,
     /// At least.
     floor: f64,
-    /// What the design aims at.
+    /// Multiple of the yardstick that the design aims at.
     aim: f64,
 }
 
-/// What a benchmark simulates.
+/// A scenario that a benchmark simulates.
 pub struct Bench {
     pub name: &'static str,
     wanted: Option<Wanted>,
@@ -169,7 +169,7 @@ pub fn benches() -> Vec<Bench> {
     all
 }
 
-/// What was measured of a scenario.
+/// A scenario's measurements.
 #[derive(Serialize)]
 pub struct Line {
     scenario: &'static str,
@@ -180,7 +180,7 @@ pub struct Line {
     packets_per_second: f64,
     /// Which build was measured.
     build: &'static str,
-    /// What it is compared with, how many times as fast it is, and wanted to be; absent where it is compared with nothing, or
+    /// Its yardstick, how many times as fast it is, and wanted to be; absent where it is compared with nothing, or
     /// that could not run.
     #[serde(flatten)]
     compared: Option<Compared>,

@@ -38,7 +38,7 @@ fn commit(root: &Path) -> String {
     if here.is_none() || here != root.canonicalize().ok() {
         return "archive".to_owned();
     }
-    // What a commit moves; a file that is not there would run this script at each build.
+    // Files that a commit moves; a file that is not there would run this script at each build.
     for name in ["HEAD", "logs/HEAD"] {
         if let Some(path) = git(&["rev-parse", "--path-format=absolute", "--git-path", name])
             && Path::new(&path).is_file()
@@ -58,7 +58,7 @@ fn commit(root: &Path) -> String {
     }
 }
 
-/// What a folder holds, in the same order everywhere.
+/// Files of a folder, in the same order everywhere.
 fn sorted(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();

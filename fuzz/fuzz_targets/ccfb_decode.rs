@@ -77,7 +77,7 @@ fn split(feedback: &Feedback, raw: &RawFeedback) {
     assert_eq!(parts.sum::<usize>(), raw.entries.len());
 }
 
-/// What survives being written again: the mark, and that a packet arrived. Times do if they are on our grid.
+/// The facts that survive being written again: the mark, and that a packet arrived. Times do if they are on our grid.
 fn said(entry: &RawEntry) -> Option<(paceline_units::Ecn, bool)> {
     match *entry {
         RawEntry::Missing => None,

@@ -1,4 +1,4 @@
-//! What the fuzz targets share: [`target!`] makes a program of a target's body, and [`smoke`] drives it where there is
+//! The common parts of the fuzz targets: [`target!`] makes a program of a target's body, and [`smoke`] drives it where there is
 //! no libFuzzer.
 
 pub mod smoke;

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// The longest input.
 const MAX_SIZE: usize = 4096;
 
-/// What the command line asks for.
+/// Options of the command line.
 struct Options {
     runs: u64,
     seconds: Option<u64>,

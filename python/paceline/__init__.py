@@ -109,19 +109,19 @@ def study(
     dask: str | None = None,
     fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
-    told: Callable[[State], None] | None = None,
+    progress: Callable[[State], None] | None = None,
 ) -> StudyResult:
     """Runs a study: what is not finished of its experiments, designs and searches, and what is computed of them.
 
     Args:
         name: The name of a folder under `studies`, or the path of a study's folder.
-        out: The folder that receives `results.parquet`, one row per experiment, and what is computed of it. What an
-            earlier run of the same definition finished there is taken over.
+        out: The folder that receives `results.parquet`, one row per experiment, and what is computed of it. Experiments
+            that an earlier run of the same definition finished there are taken over.
         workers: How many experiments run at a time on this machine; without it one per core.
         dask: The address (`host:port`) of the scheduler of a Dask cluster that runs them instead.
         fresh: Whether what an earlier run left in `out` is deleted.
         data: Where trace and frame files are; without it the folder that `PACELINE_DATA` names.
-        told: Called now and then with how far the study is.
+        progress: Called now and then with how far the study is.
 
     Raises:
         StudyError: The definition is wrong, or `out` holds results of another one.
@@ -129,7 +129,7 @@ def study(
     """
     from paceline.studies.engine import run_study
 
-    return run_study(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, told=told)
+    return run_study(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, progress=progress)
 
 
 def compare(
@@ -147,7 +147,7 @@ def compare(
     dask: str | None = None,
     fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
-    told: Callable[[State], None] | None = None,
+    progress: Callable[[State], None] | None = None,
 ) -> ComparisonResult:
     """Compares controllers over scenarios, traces and named networks, on the same seeds.
 
@@ -157,7 +157,7 @@ def compare(
             "qdelay_target_lo": "60ms", "label": "mine", "flow": {"ecn": "l4s"}}`, where `flow` has further keys of
             the flow.
         out: The folder that receives `report.html`, `results.parquet` with a row per run, `medians.csv` and
-            `differences.csv`. What an earlier run of the same comparison finished there is taken over.
+            `differences.csv`. Experiments that an earlier run of the same comparison finished there are taken over.
         over: Scenarios (files, or dictionaries), recordings of rates, and names of networks; `docs/compare.md` says
             what may stand behind a comma.
         seeds: How many, from 1 on, or which: the same for every controller.
@@ -171,7 +171,7 @@ def compare(
         dask: The address (`host:port`) of the scheduler of a Dask cluster that runs them instead.
         fresh: Whether what an earlier run left in `out` is deleted.
         data: Where trace and frame files are; without it the folder that `PACELINE_DATA` names.
-        told: Called now and then with how far the comparison is.
+        progress: Called now and then with how far the comparison is.
 
     Raises:
         UsageError: Fewer than two controllers, or an argument is wrong.
@@ -196,5 +196,5 @@ def compare(
         dask=dask,
         fresh=fresh,
         data=data,
-        told=told,
+        progress=progress,
     )

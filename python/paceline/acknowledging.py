@@ -1,4 +1,4 @@
-"""What the packets of a flow say of each other: which have arrived, and which are lost by that.
+"""The evidence of a flow's packets about each other: which have arrived, and which are lost by that.
 
 Reports of RFC 8888 and acknowledgements of TCP and DCCP are read.
 """
@@ -9,13 +9,13 @@ import struct
 from dataclasses import dataclass, field
 
 KEPT = 1024
-"""So many packets are known before those that are not decided, and before the first report, which may never come."""
+"""Packets that are remembered before the undecided ones, and before the first report, which may never come."""
 REORDERED = 3
 """A packet is lost when one so many later has arrived (`kPacketThreshold` of RFC 9002 section 6.1.1)."""
 TCP, UDP, DCCP = 6, 17, 33
 """Transports by their numbers in IP."""
 RTCP = range(192, 224)
-"""What the second byte of a packet of RTCP says, and of one of RTP does not (RFC 5761)."""
+"""The second byte of a packet of RTCP, which no packet of RTP has (RFC 5761)."""
 ACK, SACK, VECTORS = 0x10, 5, (38, 39)
 """The flag and the option of TCP that acknowledge, and the options that are Ack Vectors (RFC 4340 section 11.4)."""
 DCCP_ACK, DCCP_DATA_ACK, DCCP_DATA = 3, 4, 2
@@ -26,7 +26,7 @@ ACKNOWLEDGED = 24
 
 @dataclass
 class Stream:
-    """What was seen so far of packets that are numbered one after another: of an SSRC, or of DCCP."""
+    """Packets seen so far of one sequence of numbers: an SSRC's, or DCCP's."""
 
     packets: int = 0
     numbers: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class Stream:
 
 @dataclass
 class Segments:
-    """What was seen so far of the segments with data of a TCP connection."""
+    """Segments seen so far with data of a TCP connection."""
 
     ends: dict[int, int] = field(default_factory=dict)
     """Where each segment ends that is not acknowledged in order, by where it begins; ascending."""
@@ -92,7 +92,7 @@ class Segments:
         return self.newest + ((sequence - self.newest + 2**31) % 2**32 - 2**31)
 
     def sent(self, sequence: int, length: int, number: int) -> None:
-        """A segment passed. What was sent with the same begin before is lost by its sender's judgement, or a probe."""
+        """A segment passed. An earlier one with the same begin is lost by its sender's judgement, or a probe."""
         begin = self.near(sequence)
         if begin in self.numbers:
             self.lost.append(self.numbers[begin])
@@ -126,12 +126,12 @@ class Segments:
 
 @dataclass
 class Flow:
-    """What was seen so far of the packets of one flow at one end."""
+    """Packets seen so far of one flow at one end."""
 
     sent: int = 0
     received: int = 0
     streams: dict[int, Stream] = field(default_factory=dict)
-    """What was seen of each SSRC."""
+    """Packets seen of each SSRC."""
     dccp: Stream = field(default_factory=Stream)
     tcp: Segments = field(default_factory=Segments)
 
@@ -169,7 +169,7 @@ class Flow:
         if len(report) < 12 or report[1] != 205 or report[0] & 0x1F != 11:
             return []
         found: list[int] = []
-        # What a capture holds of strangers may say any length.
+        # Reports of strangers in a capture may say any length.
         at, end = 8, min(4 * struct.unpack_from(">H", report, 2)[0], len(report))
         while at + 8 <= end:
             ssrc, begin, count = struct.unpack_from(">IHH", report, at)

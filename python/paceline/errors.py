@@ -1,4 +1,4 @@
-"""What can go wrong, as one small hierarchy; every message is complete and meant for people."""
+"""The errors, as one small hierarchy; every message is complete and meant for people."""
 
 import re
 from collections.abc import Collection
@@ -49,7 +49,7 @@ class WorkerDied(PacelineError):  # noqa: N818
 
 
 CORE_SCENARIO_ERROR = _CoreScenarioError
-"""What the extension raises for a wrong scenario; the package turns it into `ScenarioError`."""
+"""The error that the extension raises for a wrong scenario; the package turns it into `ScenarioError`."""
 
 
 _COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
@@ -65,7 +65,7 @@ LONGEST_FOUND = 200
 
 
 def one_of(found: object, known: Collection[str]) -> str:
-    """What was expected instead of a name that is not known: all names, and the nearest of them."""
+    """The expected values instead of a name that is not known: all names, and the nearest of them."""
     from difflib import get_close_matches
 
     near = get_close_matches(str(found), list(known), 1, 0.7) if len(str(found)) <= LONGEST_FOUND else []

@@ -20,7 +20,7 @@ class Figure:
     """Its name for people."""
     unit: str
     needs: str
-    """What an end must know to know it."""
+    """The facts that an end needs for it."""
     definition: str
     column: str | None
     """How the cells of its column are made, if it has one."""
@@ -38,7 +38,7 @@ def figures(table: str) -> dict[str, Figure]:
 
 
 def shown(table: str) -> list[Figure]:
-    """Those that stand in the table on the terminal, in its order."""
+    """The figures that stand in the table on the terminal, in its order."""
     return sorted((figure for figure in figures(table).values() if figure.shown), key=lambda figure: figure.shown or 0)
 
 

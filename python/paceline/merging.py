@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 ENDS = ("sender", "link", "receiver")
 """The ends of a call, in the order of the way."""
 KEYS = ("time_s", "flow", "stream")
-"""What names a row of flows.parquet."""
+"""The columns that name a row of flows.parquet."""
 FILES = ("summary.json", "scenario.toml", "flows.parquet", "links.parquet")
-"""What an end writes."""
+"""The files that an end writes."""
 CLOCK_DOUBT_MS = 2.0
 """By so much the clocks of two ends may seem to differ before delays between them are held to be wrong."""
 _FLOW = "flows.NAME"
@@ -49,7 +49,7 @@ def knowing(needs: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Kept:
-    """What an end wrote down, or several ends together."""
+    """The record of an end, or several ends together."""
 
     summary_json: str
     resolved_toml: str
@@ -66,7 +66,7 @@ class Merged(Result):
     ) -> None:
         super().__init__(merge(ends), next(iter(ends.values())).loaded)
         self.ends = dict(ends)
-        """What each end wrote down."""
+        """The record of each end."""
         self.simulated = simulated
         """The same scenario in the simulator, where it was asked for."""
         self._keeps_ends = keeps_ends
@@ -85,7 +85,7 @@ class Merged(Result):
         return json.dumps(self.summary, indent=2)
 
     def files(self, *, plots: bool | Sequence[str] = False) -> dict[str, bytes]:
-        """What `save` writes: the files of a run, and in folders those of each end and of the simulation."""
+        """The files that `save` writes: the files of a run, and in folders those of each end and of the simulation."""
         parts = dict(self.ends) if self._keeps_ends else {}
         if self.simulated is not None:
             parts["simulated"] = self.simulated
@@ -243,7 +243,7 @@ def _forget_clocks(flow: dict[str, Any]) -> None:
 
 
 def _odd_clocks(summary: dict[str, Any], tables: Mapping[str, pa.Table], scenario: dict[str, Any]) -> dict[str, str]:
-    """What is to be said of flows whose delays cannot be: shorter than the links' own, or longer than a round trip."""
+    """The remark on flows whose delays cannot be: shorter than the links' own, or longer than a round trip."""
     told = {}
     for name, flow in summary["flows"].items():
         mean, above = flow["one_way_delay_ms"]["mean"], flow["delay_above_minimum_ms"]["mean"]
@@ -262,7 +262,7 @@ def _odd_clocks(summary: dict[str, Any], tables: Mapping[str, pa.Table], scenari
 
 
 def _path_ms(scenario: dict[str, Any], flow: str) -> float:
-    """What the links of a flow's path delay every packet by."""
+    """The delay that the links of a flow's path add to every packet."""
     links: dict[str, Any] = scenario.get("links", {})
     path = scenario.get("flows", {}).get(flow, {}).get("path", [])
     delays = (_core.quantity(links.get(link, {}).get("delay", "")) for link in path)
@@ -283,7 +283,7 @@ def _least_round_trip_ms(tables: Mapping[str, pa.Table], flow: str) -> float | N
 
 
 def _warnings(ends: Mapping[str, Result]) -> list[str]:
-    """What the ends say; what all of them say once."""
+    """The warnings of the ends; a common one once."""
     said = {end: list(dict.fromkeys(result.warnings)) for end, result in ends.items()}
     shared = [text for text in next(iter(said.values())) if all(text in texts for texts in said.values())]
     own = [f"{end}: {text}" for end, texts in said.items() for text in texts if text not in shared]
@@ -317,7 +317,7 @@ def _role(folder: Path, result: Result) -> str:
 
 
 def _read(folder: Path) -> Result:
-    """What an end wrote into a folder."""
+    """The record that an end wrote into a folder."""
     import pyarrow as pa
 
     try:

@@ -17,7 +17,7 @@ from paceline.scenario import LoadedScenario
 from paceline.simulation import Progress, simulate
 
 Runner = Callable[[LoadedScenario, "Progress | None"], Result]
-"""What turns a scenario into a result: the simulator's, or one of these."""
+"""A function that turns a scenario into a result: the simulator's, or one of these."""
 
 Say = Callable[[str], None]
 """Told a line at once that whoever waits for a run should see: the other end is silent, or there again."""
@@ -81,8 +81,8 @@ def relay(
 def tunnel(left: str, right: str, flow: str | None = None) -> Runner:
     """Runs two commands of the shell, each in a network of its own, joined by nothing but the scenario's links.
 
-    What the left one (198.18.0.1) sends goes over the flow's path, what the right one (198.18.0.2) sends over its
-    return path. The run ends a second after one of both has ended, or with the scenario's duration. It needs root, or
+    Packets of the left one (198.18.0.1) go over the flow's path, those of the right one (198.18.0.2) over its return
+    path. The run ends a second after one of both has ended, or with the scenario's duration. It needs root, or
     `unshare --user --map-root-user`.
     """
     return _runner(_core.tunnel, left=left, right=right, flow=flow)
@@ -119,7 +119,7 @@ def live(
 
 
 def _logging(kind: str, qlog: Path | None, capture: Path | None, made: Callable[..., Runner]) -> Runner:
-    """What runs an end with a capture, and writes a qlog of it where one is asked for."""
+    """A function that runs an end with a capture, and writes a qlog of it where one is asked for."""
     if qlog is None:
         return made(capture=capture)
 

@@ -1,7 +1,7 @@
 """Measuring a path: its capacity by a transfer in slow start, then its noise and its loss at half of that.
 
 As Xie, Mehrotra, Li and Hu do ("URCP", 2013, section II): the delays of packets at half the capacity, above the
-smallest of them, are the noise that no controller can avoid. What comes out is a link for a scenario.
+smallest of them, are the noise that no controller can avoid. The result is a link for a scenario.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Plan:
     transfer: int = 1_000_000
     """Bytes that are sent in slow start."""
     hold_s: float = 60.0
-    """How long packets go at a part of the rate that arrived."""
+    """Time for which packets go at a part of the rate that arrived."""
     part: float = 0.5
-    """That part."""
+    """Part of the rate that arrived."""
 
     def arguments(self) -> dict[str, Any]:
         return {"packet_size": self.packet_size, "transfer": self.transfer, "hold_s": self.hold_s, "part": self.part}
@@ -65,10 +65,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a probe found of a path."""
+    """The findings of a probe on a path."""
 
     path: str
-    """What was measured: a network, a link, or an address."""
+    """The measured path: a network, a link, or an address."""
     packet_size: int
     receiving_rate_bps: float
     """Of the transfer, from its first arrival to its last: what the paper takes for the capacity."""
@@ -91,7 +91,7 @@ class Measured:
     burst: float
     """Mean number of packets that were lost in a row."""
     buffer_bytes: int | None
-    """What the queue held when the transfer overflowed it; None if it did not."""
+    """Bytes in the queue when the transfer overflowed it; None if it did not."""
     drift_ppm: float | None
     """How fast the smallest delays grow where there are two clocks; None with one clock, and within the noise."""
     warnings: list[str] = field(default_factory=list)
@@ -146,7 +146,7 @@ class Measured:
         return "\n".join([*notes, f"[links.{name if bare else toml_value(name)}]", *keys]) + "\n"
 
     def lines(self) -> list[str]:
-        """What was found, in lines for people."""
+        """The findings, in lines for people."""
         figures = self.document()["noise_ms"]
         noise = ", ".join(f"{name} {value:.2f}" for name, value in figures.items())
         buffer = "not seen" if self.buffer_bytes is None else f"{self.buffer_bytes / 1e3:.1f} kB"
@@ -387,7 +387,7 @@ class _Unheld:
 def _unheld(sent: Values, noise: Values, own_s: float) -> _Unheld:
     """Tells packets that came as the path had them from those that came with the one before, as behind a stall."""
     due = sent + noise
-    # What is held leaves together, or at the bottleneck's rate.
+    # Held packets leave together, or at the bottleneck's rate.
     bound = np.append(-np.inf, np.maximum.accumulate(due)[:-1] + 1.02 * own_s) - sent
     seen = noise > bound
     return _Unheld(np.where(seen, noise, np.maximum(bound, 0.0)), seen)
@@ -440,7 +440,7 @@ def _alike(noise: Values) -> float:
 
 
 def _buffer(sent: Values, arrived: Values, least: float, mean: float, capacity: float, loss: float) -> int | None:
-    """What waited when packets of the transfer were lost, if more were than noise loses.
+    """Bytes that waited when packets of the transfer were lost, if more were than noise loses.
 
     It is the median of what the packets before the losses met.
     """

@@ -1,8 +1,8 @@
 """Runs as qlog, simulated and over sockets: packets, metrics and inner states under the names of QUIC's events.
 
 A file named `.sqlog` is a sequence of JSON texts as the newer drafts have it (draft-ietf-quic-qlog-main-schema-13),
-any other is one JSON document of version 0.3, which qvis reads. Either is written event by event. What QUIC's events
-have no name for, as a controller's inner state, is in events of our own: `docs/captures.md` lists them.
+any other is one JSON document of version 0.3, which qvis reads. Either is written event by event. A value that QUIC's
+events have no name for, as a controller's inner state, is in events of our own: `docs/captures.md` lists them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NAMES, STATISTICS, PACKET = 4, 5, 6
 PACKET_HEAD = 20
 """Bytes of a packet block before the packet."""
 ROWS = 64
-"""So many samples become Python's objects at once."""
+"""Samples that become Python's objects at once."""
 CURRENT = {
     "transport:packet_sent": "quic:packet_sent",
     "transport:packet_received": "quic:packet_received",
@@ -55,7 +55,7 @@ SCHEMAS = ["urn:ietf:params:qlog:events:quic-12", "urn:paceline:qlog:events"]
 
 @dataclass(frozen=True)
 class Trace:
-    """What one place saw, in the order of time."""
+    """The events that one place saw, in the order of time."""
 
     name: str
     kind: str
@@ -199,7 +199,7 @@ def _said(row: dict[Any, Any]) -> dict[str, Any]:
 
 
 def flow_events(rows: Iterator[dict[Any, Any]]) -> Iterator[Event]:
-    """What the samples of a flow say, each value when it changes."""
+    """The values of a flow's samples, each value when it changes."""
     last: dict[tuple[str, str], Any] = {}
     for row in rows:
         said = _said(row)
@@ -222,7 +222,7 @@ def flow_events(rows: Iterator[dict[Any, Any]]) -> Iterator[Event]:
 
 
 def link_events(rows: Iterator[dict[Any, Any]]) -> Iterator[Event]:
-    """What the samples of a link say."""
+    """The values of a link's samples."""
     for row in rows:
         said = _said(row)
         yield {"time": said.pop("time_s") * 1000, "name": "paceline:link_updated", "data": said}
@@ -256,7 +256,7 @@ class Capture:
         self._file.close()
 
     def events(self, flow: str) -> Iterator[Event]:
-        """What the flow sent and received there since the clock of its end showed zero."""
+        """The packets that the flow sent and received there since the clock of its end showed zero."""
         seen = Flow()
         # Over sockets a capture is of one flow, and has no names.
         for at in self._places.get(flow if self._names else "", ()):

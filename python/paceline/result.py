@@ -1,4 +1,4 @@
-"""What a run gave: its summary, its time series and the scenario it can be repeated from."""
+"""The result of a run: its summary, its time series and the scenario it can be repeated from."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Output(Protocol):
-    """What a run leaves behind; time series as Arrow tables, or as the extension hands them out."""
+    """The outcome of a run; time series as Arrow tables, or as the extension hands them out."""
 
     @property
     def summary_json(self) -> str: ...
@@ -43,7 +43,7 @@ class Result:
     def __init__(self, output: Output, loaded: LoadedScenario | None, videos: Sequence[Video] = ()) -> None:
         self._output = output
         self.videos = tuple(videos)
-        """What became of each stream of real pictures."""
+        """The outcome of each stream of real pictures."""
         self._remarks: list[str] = []
         self.loaded = loaded
         """The scenario that was run, with the traces that it names; None where these are not at hand."""
@@ -70,7 +70,7 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
-        """What was odd in the scenario's files, or could not be drawn, but did not stop the run."""
+        """Oddities in the scenario's files, and pictures that could not be drawn, which did not stop the run."""
         return [*self._output.warnings, *(told for video in self.videos for told in video.warnings), *self._remarks]
 
     @cached_property
@@ -123,7 +123,7 @@ class Result:
         return [folder.stage(name, content) for name, content in self.files(plots=plots).items()]
 
     def files(self, *, plots: bool | Sequence[str] = False) -> dict[str, bytes]:
-        """What `save` writes, by the names of the files."""
+        """The files that `save` writes, by the names of the files."""
         files = {
             "summary.json": (self.summary_json.rstrip("\n") + "\n").encode(),
             "flows.parquet": parquet_bytes(self.flows_arrow),

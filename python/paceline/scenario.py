@@ -1,4 +1,4 @@
-"""What a caller may hand in as a scenario, brought into the one form that the extension reads."""
+"""The forms of a scenario that a caller may hand in, brought into the one form that the extension reads."""
 
 from __future__ import annotations
 

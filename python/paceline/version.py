@@ -21,7 +21,7 @@ AFTERWARDS = (
     "studies/report.py",
     "studies/templates",
 )
-"""What looks at rows and makes none: a picture can be changed without running a study again."""
+"""Modules that look at rows and make none: a picture can be changed without running a study again."""
 
 
 def _python_digest() -> str:

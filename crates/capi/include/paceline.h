@@ -24,7 +24,7 @@
 // A time that is not known.
 #define PACELINE_UNKNOWN -1
 
-// What a call answers: PACELINE_STATUS_OK, or why not.
+// Outcome of a call: PACELINE_STATUS_OK, or why not.
 typedef enum PacelineStatus {
   // It was done.
   PACELINE_STATUS_OK = 0,
@@ -40,7 +40,7 @@ typedef enum PacelineStatus {
   PACELINE_STATUS_FAILED = -5,
 } PacelineStatus;
 
-// What happened to the recovery of a transport that retransmits.
+// Events in the recovery of a transport that retransmits.
 typedef enum PacelineRecovery {
   // Loss was detected and recovery began; `bytes` are declared lost.
   PACELINE_RECOVERY_ENTERED = 0,
@@ -58,7 +58,7 @@ typedef enum PacelineRecovery {
   PACELINE_RECOVERY_SYN_LOST = 6,
 } PacelineRecovery;
 
-// What a datagram holds.
+// Kinds of datagrams, by content.
 typedef enum PacelineContent {
   // There is no datagram.
   PACELINE_CONTENT_NOTHING = 0,
@@ -68,7 +68,7 @@ typedef enum PacelineContent {
   PACELINE_CONTENT_RTCP = 2,
 } PacelineContent;
 
-// What an event of a media sender or receiver tells.
+// Kinds of events of a media sender or receiver.
 typedef enum PacelineEventKind {
   // No event is waiting.
   PACELINE_EVENT_KIND_NONE = 0,
@@ -112,13 +112,13 @@ typedef enum PacelineBreaker {
   PACELINE_BREAKER_CONGESTION = 2,
 } PacelineBreaker;
 
-// What was created: a number that is never given twice; 0 is none.
+// Handle of a created object: a number that is never given twice; 0 is none.
 typedef uint64_t PacelineHandle;
 
 // A controller.
 typedef PacelineHandle PacelineController;
 
-// What waits in the send queue of a stream.
+// Packets and bytes in the send queue of a stream.
 typedef struct PacelineQueue {
   // Bytes on the link of all that waits.
   uint64_t bytes;
@@ -148,7 +148,7 @@ typedef struct PacelineSent {
   uint64_t probe;
 } PacelineSent;
 
-// What a receiver said of a packet.
+// A receiver's word on one packet.
 typedef struct PacelineResult {
   // Sequence number in its stream, extended so that it never wraps.
   uint64_t sequence;
@@ -166,7 +166,7 @@ typedef struct PacelineResult {
   uint8_t ecn;
 } PacelineResult;
 
-// What holds of a controller's answers, and the figures that all controllers share.
+// The answers of a controller in force, and the figures that all controllers share.
 typedef struct PacelineState {
   // Bytes that may be sent now; PACELINE_NEVER: no limit.
   uint64_t allowed_bytes;
@@ -192,7 +192,7 @@ typedef struct PacelineState {
   int32_t next_stream;
 } PacelineState;
 
-// What to drop from a send queue. Tell paceline_on_send_queue when it is done.
+// Packets to drop from a send queue. Tell paceline_on_send_queue when it is done.
 typedef struct PacelineDiscard {
   // Frames that waited longer are dropped; PACELINE_UNKNOWN: all are.
   int64_t older_than_ns;
@@ -212,7 +212,7 @@ typedef struct PacelineProbe {
   uint64_t bytes;
 } PacelineProbe;
 
-// What a controller puts on a packet for its receiver half.
+// Annotation that a controller puts on a packet for its receiver half.
 typedef struct PacelineAnnotation {
   // The sender's round-trip time (tfrc); PACELINE_UNKNOWN: it puts none on the packet.
   int64_t rtt_ns;
@@ -243,7 +243,7 @@ typedef struct PacelineArrival {
   uint64_t size;
   // When it was sent, by the sender's clock: packets carry it, since messages repeat it.
   uint64_t sent_ns;
-  // What the controller put on the packet.
+  // The controller's annotation of the packet.
   struct PacelineAnnotation annotation;
   // Stream of the packet, from 0.
   uint8_t stream;
@@ -284,7 +284,7 @@ typedef struct PacelineDatagram {
   uint64_t sequence;
   // Bytes that were written into the caller's buffer; 0 if nothing leaves now.
   uint32_t length;
-  // What it holds: one of PacelineContent.
+  // Content of the datagram: one of PacelineContent.
   uint32_t content;
   // Stream of an RTP packet.
   uint8_t stream;
@@ -384,7 +384,7 @@ typedef struct PacelineSenderStatistics {
   int64_t queue_delay_ns;
 } PacelineSenderStatistics;
 
-// What the receiver's regular reports say of a stream (RFC 3550 section 6.4).
+// A stream's reception by the receiver's regular reports (RFC 3550 section 6.4).
 typedef struct PacelineHeard {
   // When the last report came; PACELINE_UNKNOWN before the first.
   int64_t at_ns;
@@ -419,7 +419,7 @@ enum PacelineStatus paceline_create(const char *kind,
 // Destroys a controller, a receiver half, a sender or a receiver. Its number is never given again.
 enum PacelineStatus paceline_destroy(PacelineHandle handle);
 
-// What was found and what was expected when a call of this thread failed last; valid until it fails again. Never NULL.
+// The value found and the one expected when a call of this thread failed last; valid until it fails again. Never NULL.
 const char *paceline_last_error(void);
 
 // `bytes` of media entered the send queue, whose state afterwards is `queue`; `frame_end` is not 0 if a frame is now
@@ -464,7 +464,7 @@ enum PacelineStatus paceline_on_feedback(PacelineController controller,
                                          size_t packet_size,
                                          uint64_t clock_step_ns);
 
-// What a transport that retransmits tells of its recovery: one of PacelineRecovery, and the bytes that it speaks of.
+// An event in the recovery of a transport that retransmits: one of PacelineRecovery, and the bytes that it speaks of.
 enum PacelineStatus paceline_on_recovery(PacelineController controller,
                                          uint64_t now_ns,
                                          int32_t recovery,
@@ -593,7 +593,7 @@ enum PacelineStatus paceline_receiver_add_stream(PacelineReceiver receiver,
 enum PacelineStatus paceline_receiver_remove_stream(PacelineReceiver receiver, uint32_t ssrc);
 
 // A datagram came from the sender, with this ECN field: RTP or RTCP. Writes to `packet` what is to be delivered of it; the payload
-// is where it was, in `bytes`. What cannot be read is counted, and changes nothing.
+// is where it was, in `bytes`. A datagram that cannot be read is counted, and changes nothing.
 //
 // # Safety
 // `bytes` is NULL or points to `length` bytes, and `packet` is NULL or has room for `packet_size` bytes.
@@ -702,7 +702,7 @@ enum PacelineStatus paceline_sender_start(PacelineSender sender, uint64_t now_ns
 // Ends: what waits is discarded, and the streams say goodbye with the next datagrams.
 enum PacelineStatus paceline_sender_stop(PacelineSender sender, uint64_t now_ns);
 
-// Takes a packet of media into the send queue of its stream: `length` bytes, which are copied. What cannot be sent is an event
+// Takes a packet of media into the send queue of its stream: `length` bytes, which are copied. A packet that cannot be sent is an event
 // PACELINE_EVENT_KIND_DISCARDED.
 //
 // # Safety
@@ -734,7 +734,7 @@ enum PacelineStatus paceline_sender_poll(PacelineSender sender,
 enum PacelineStatus paceline_sender_next_timeout(PacelineSender sender,
                                                  uint64_t *due_ns);
 
-// A datagram came from the receiver, with this ECN field: RTCP. What cannot be read is counted, and changes nothing.
+// A datagram came from the receiver, with this ECN field: RTCP. A datagram that cannot be read is counted, and changes nothing.
 //
 // # Safety
 // `bytes` is NULL or points to `length` bytes.

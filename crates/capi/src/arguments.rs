@@ -1,4 +1,4 @@
-//! What callers in C hand over: checked before it is read.
+//! Arguments of callers in C: checked before they are read.
 
 use crate::PacelineStatus;
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ pub(crate) unsafe fn read_settings<'t>(text: *const c_char) -> Result<Vec<(&'t s
 /// Kind, profile and settings of a controller.
 pub(crate) type Named<'t> = (&'t str, Option<&'t str>, Vec<(&'t str, &'t str)>);
 
-/// What a controller is made of.
+/// The kind, parameters and set-up of a controller.
 ///
 /// # Safety
 /// The texts are null or end with a zero.
@@ -64,13 +64,13 @@ pub(crate) fn sized<T>(name: &str, size: usize) -> Result<(), Failure> {
     Err(Failure(PacelineStatus::WrongSize, text))
 }
 
-/// That something is written to `out`, of `size` bytes.
+/// Checks that a value of `size` bytes can be written to `out`.
 pub(crate) fn expect_room<T>(name: &str, out: *mut T, size: usize) -> Result<(), Failure> {
     sized::<T>(name, size)?;
     if out.is_null() { Err(null(name)) } else { Ok(()) }
 }
 
-/// What is read at `pointer`.
+/// The value at `pointer`.
 ///
 /// # Safety
 /// `pointer` is null or points to a `T` of `size` bytes, of which every pattern of bits is a value.
@@ -117,7 +117,7 @@ pub(crate) unsafe fn read_bytes<'b>(
     }
 }
 
-/// That a datagram of up to `largest` bytes has room at `buffer`.
+/// Checks that a datagram of up to `largest` bytes has room at `buffer`.
 pub(crate) fn expect_buffer(buffer: *mut u8, capacity: usize, largest: usize) -> Result<(), Failure> {
     if capacity < largest {
         let text = format!("capacity: found {capacity} B, expected at least {largest} B");

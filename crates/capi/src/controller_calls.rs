@@ -60,7 +60,7 @@ pub extern "C" fn paceline_destroy(handle: PacelineHandle) -> PacelineStatus {
     answer(|| destroy(handle))
 }
 
-/// What was found and what was expected when a call of this thread failed last; valid until it fails again. Never NULL.
+/// The value found and the one expected when a call of this thread failed last; valid until it fails again. Never NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn paceline_last_error() -> *const c_char {
     failure::last()
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn paceline_on_feedback(
     })
 }
 
-/// What a transport that retransmits tells of its recovery: one of PacelineRecovery, and the bytes that it speaks of.
+/// An event in the recovery of a transport that retransmits: one of PacelineRecovery, and the bytes that it speaks of.
 #[unsafe(no_mangle)]
 pub extern "C" fn paceline_on_recovery(
     controller: PacelineController,

@@ -1,4 +1,4 @@
-//! What callers hold, by number: controllers, receiver halves, senders and receivers.
+//! Objects that callers hold, by number: controllers, receiver halves, senders and receivers.
 
 use crate::controller::ControllerSession;
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ pub(crate) trait Kept: Sized {
 
 macro_rules! kinds {
     ($($kind:ident($type:ty) = $name:literal,)*) => {
-        /// What a number stands for.
+        /// The object that a number stands for.
         pub(crate) enum Held { $( $kind(Box<$type>), )* }
 
         impl Held {

@@ -1,4 +1,4 @@
-//! What crosses the boundary of the RTP endpoint: plain structs, whose size each call is told.
+//! Types at the boundary of the RTP endpoint: plain structs, whose size each call is told.
 
 /// A packet of media as the application made it.
 #[repr(C)]
@@ -21,7 +21,7 @@ pub struct PacelineMedia {
     pub marker: u8,
 }
 
-/// What a datagram holds.
+/// Kinds of datagrams, by content.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacelineContent {
@@ -41,7 +41,7 @@ pub struct PacelineDatagram {
     pub sequence: u64,
     /// Bytes that were written into the caller's buffer; 0 if nothing leaves now.
     pub length: u32,
-    /// What it holds: one of PacelineContent.
+    /// Content of the datagram: one of PacelineContent.
     pub content: u32,
     /// Stream of an RTP packet.
     pub stream: u8,
@@ -49,7 +49,7 @@ pub struct PacelineDatagram {
     pub ecn: u8,
 }
 
-/// What an event of a media sender or receiver tells.
+/// Kinds of events of a media sender or receiver.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacelineEventKind {
@@ -151,7 +151,7 @@ pub struct PacelineSenderStatistics {
     pub queue_delay_ns: i64,
 }
 
-/// What the receiver's regular reports say of a stream (RFC 3550 section 6.4).
+/// A stream's reception by the receiver's regular reports (RFC 3550 section 6.4).
 #[repr(C)]
 #[derive(Clone, Copy, Default, Debug)]
 pub struct PacelineHeard {

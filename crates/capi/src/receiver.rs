@@ -78,7 +78,7 @@ pub extern "C" fn paceline_receiver_remove_stream(receiver: PacelineReceiver, ss
 }
 
 /// A datagram came from the sender, with this ECN field: RTP or RTCP. Writes to `packet` what is to be delivered of it; the payload
-/// is where it was, in `bytes`. What cannot be read is counted, and changes nothing.
+/// is where it was, in `bytes`. A datagram that cannot be read is counted, and changes nothing.
 ///
 /// # Safety
 /// `bytes` is NULL or points to `length` bytes, and `packet` is NULL or has room for `packet_size` bytes.

@@ -179,7 +179,7 @@ pub extern "C" fn paceline_sender_stop(sender: PacelineSender, now_ns: u64) -> P
     })
 }
 
-/// Takes a packet of media into the send queue of its stream: `length` bytes, which are copied. What cannot be sent is an event
+/// Takes a packet of media into the send queue of its stream: `length` bytes, which are copied. A packet that cannot be sent is an event
 /// PACELINE_EVENT_KIND_DISCARDED.
 ///
 /// # Safety
@@ -245,7 +245,7 @@ pub unsafe extern "C" fn paceline_sender_poll(
 }
 
 impl SenderEnd {
-    /// What leaves, whose buffer is used again.
+    /// A datagram that leaves; its buffer is used again.
     fn leaves(&mut self, sent: Option<SentDatagram<PacketBuffer>>) -> PacelineDatagram {
         let length = self.datagram.len() as u32;
         match sent {
@@ -323,7 +323,7 @@ pub unsafe extern "C" fn paceline_sender_next_timeout(
     })
 }
 
-/// A datagram came from the receiver, with this ECN field: RTCP. What cannot be read is counted, and changes nothing.
+/// A datagram came from the receiver, with this ECN field: RTCP. A datagram that cannot be read is counted, and changes nothing.
 ///
 /// # Safety
 /// `bytes` is NULL or points to `length` bytes.

@@ -1,6 +1,6 @@
-//! What crosses the boundary: plain structs, whose size each call is told.
+//! Types at the boundary: plain structs, whose size each call is told.
 
-/// What a call answers: PACELINE_STATUS_OK, or why not.
+/// Outcome of a call: PACELINE_STATUS_OK, or why not.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacelineStatus {
@@ -18,7 +18,7 @@ pub enum PacelineStatus {
     Failed = -5,
 }
 
-/// What was created: a number that is never given twice; 0 is none.
+/// Handle of a created object: a number that is never given twice; 0 is none.
 pub type PacelineHandle = u64;
 /// A controller.
 pub type PacelineController = PacelineHandle;
@@ -52,7 +52,7 @@ pub struct PacelineSent {
     pub probe: u64,
 }
 
-/// What a receiver said of a packet.
+/// A receiver's word on one packet.
 #[repr(C)]
 #[derive(Clone, Copy, Default, Debug)]
 pub struct PacelineResult {
@@ -72,7 +72,7 @@ pub struct PacelineResult {
     pub ecn: u8,
 }
 
-/// What waits in the send queue of a stream.
+/// Packets and bytes in the send queue of a stream.
 #[repr(C)]
 #[derive(Clone, Copy, Default, Debug)]
 pub struct PacelineQueue {
@@ -88,7 +88,7 @@ pub struct PacelineQueue {
     pub stream: u8,
 }
 
-/// What holds of a controller's answers, and the figures that all controllers share.
+/// The answers of a controller in force, and the figures that all controllers share.
 #[repr(C)]
 #[derive(Clone, Copy, Default, Debug)]
 pub struct PacelineState {
@@ -116,7 +116,7 @@ pub struct PacelineState {
     pub next_stream: i32,
 }
 
-/// What to drop from a send queue. Tell paceline_on_send_queue when it is done.
+/// Packets to drop from a send queue. Tell paceline_on_send_queue when it is done.
 #[repr(C)]
 #[derive(Clone, Copy, Default, Debug)]
 pub struct PacelineDiscard {
@@ -140,7 +140,7 @@ pub struct PacelineProbe {
     pub bytes: u64,
 }
 
-/// What happened to the recovery of a transport that retransmits.
+/// Events in the recovery of a transport that retransmits.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacelineRecovery {
@@ -160,7 +160,7 @@ pub enum PacelineRecovery {
     SynLost = 6,
 }
 
-/// What a controller puts on a packet for its receiver half.
+/// Annotation that a controller puts on a packet for its receiver half.
 #[repr(C)]
 #[derive(Clone, Copy, Default, Debug)]
 pub struct PacelineAnnotation {
@@ -180,7 +180,7 @@ pub struct PacelineArrival {
     pub size: u64,
     /// When it was sent, by the sender's clock: packets carry it, since messages repeat it.
     pub sent_ns: u64,
-    /// What the controller put on the packet.
+    /// The controller's annotation of the packet.
     pub annotation: PacelineAnnotation,
     /// Stream of the packet, from 0.
     pub stream: u8,

@@ -35,7 +35,7 @@ fn compiled(cc: &str, source: &str) -> PathBuf {
     program
 }
 
-/// What a program that succeeds prints; none without a C compiler.
+/// Output of a program that succeeds; none without a C compiler.
 fn printed(source: &str, words: &[&str]) -> Option<String> {
     let Some(cc) = compiler() else {
         eprintln!("skipped: no C compiler (cc, gcc or clang); sudo apt install build-essential");
@@ -59,7 +59,7 @@ fn a_call_of_media_in_c_follows_its_link() {
             panic!("{said}")
         };
         assert!((3.5..=5.0).contains(&at_five) && (0.4..=1.0).contains(&at_one), "{format}: {said}");
-        // What was neither discarded nor delivered waits, or is under way.
+        // The rest, neither discarded nor delivered, waits or is under way.
         let rest = pushed - discarded - delivered;
         assert!(discarded < 0.03 * pushed && (0.0..50.0).contains(&rest), "{format}: {said}");
     }

@@ -83,7 +83,7 @@ pub fn call(kind: &str) -> Result<(f64, Option<TimeDelta>), ParamError> {
     Ok((mean, controller.snapshot().srtt))
 }
 
-/// What [`call`] comes to under some controllers, for people.
+/// The outcome of [`call`] under some controllers, for people.
 ///
 /// # Errors
 /// If there is no such kind.

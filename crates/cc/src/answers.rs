@@ -1,11 +1,11 @@
-//! What holds of a controller's answers, for programs that ask for it instead of reading each update.
+//! The answers of a controller in force, for programs that ask for them instead of reading each update.
 
 use crate::{Allowance, Discard, Pacing, Probe, ReceiverRequest, StreamId, Update};
 
 /// A controller's answers so far: what holds until it is said anew, and what is still to be done.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Answers {
-    /// What may be sent.
+    /// Bytes or packets that may be sent.
     pub allowance: Allowance,
     /// How packets are spaced.
     pub pacing: Pacing,
@@ -20,7 +20,7 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// What holds before a controller has answered.
+    /// The state before a controller has answered.
     pub const fn new() -> Answers {
         Answers {
             allowance: Allowance::Unlimited,

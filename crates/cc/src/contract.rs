@@ -1,4 +1,4 @@
-//! What every controller offers, whatever it is inside: window- or rate-based, delay-, loss- or ECN-driven.
+//! The calls that every controller offers, whatever it is inside: window- or rate-based, delay-, loss- or ECN-driven.
 
 use crate::{Assigned, ReceiverReport, Report, Snapshot, StateVariable, TimeoutReason, Update, Verb};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -54,7 +54,7 @@ impl SentRun {
     }
 }
 
-/// What waits in the send queue of a stream.
+/// Packets and bytes in the send queue of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SendQueueState {
     /// Stream of the send queue.
@@ -71,7 +71,7 @@ pub struct SendQueueState {
     pub greedy: bool,
 }
 
-/// What the application allows a stream. Where it sets no limit (0 and [`Bitrate::MAX`]), the controller's parameters hold.
+/// Bitrates that the application allows a stream. Where it sets no limit (0 and [`Bitrate::MAX`]), the controller's parameters hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Stream that the limits hold for.
@@ -102,7 +102,7 @@ impl Limits {
     }
 }
 
-/// What becomes of a stream while its flow runs.
+/// Changes of a stream while its flow runs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum StreamChange {
     /// It joins with this priority, above 0. Numbers that another stream left may be given again.
@@ -115,7 +115,7 @@ pub enum StreamChange {
     Gone,
 }
 
-/// What a transport that retransmits tells of its own recovery, after the report of the acknowledgement that told it.
+/// An event in the recovery of a transport that retransmits, after the report of the acknowledgement that told it.
 ///
 /// The scoreboard's verdicts keep a count of bytes in flight (TCP's pipe) exact: what it declares lost leaves the
 /// flight, what it sends again enters anew through [`Controller::on_sent`], and the report of a delivery takes it out.
@@ -131,7 +131,7 @@ pub enum Recovery {
         /// Bytes declared lost.
         lost: Bytes,
     },
-    /// What was declared lost and not sent again turned up: it counts as in flight until its report, which follows.
+    /// Bytes that were declared lost, and not sent again, turned up: they count as in flight until their report, which follows.
     Found {
         /// Bytes taken back.
         found: Bytes,
@@ -147,7 +147,7 @@ pub enum Recovery {
     SynLost,
 }
 
-/// What a mark on a packet of the flow means, as its transport has found out.
+/// The meaning of a mark on a packet of the flow, as its transport has found out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Marking {
     /// No packet can be marked: the path does not carry ECN.
@@ -159,7 +159,7 @@ pub enum Marking {
     L4s,
 }
 
-/// What a controller does when packets of its flow arrive marked CE.
+/// A controller's response to packets of its flow that arrive marked CE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CeResponse {
     /// It sends less.
@@ -170,7 +170,7 @@ pub enum CeResponse {
     Uncontrolled,
 }
 
-/// What a sender half puts on a packet for the receiver half. The transport carries it, `wire` writes it as bytes.
+/// The annotation that a sender half puts on a packet for the receiver half. The transport carries it, `wire` writes it as bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Annotation {
     /// The sender's round-trip time (TFRC, RFC 5348 section 3.2.1).
@@ -198,7 +198,7 @@ pub struct Arrival {
 
 /// The sender half of a congestion controller.
 ///
-/// Every call carries the time. What a controller does not care for it leaves out: the defaults change nothing. An
+/// Every call carries the time. A controller leaves out the calls that it does not need: their defaults change nothing. An
 /// endpoint asks [`Controller::next_timeout`] after each call and calls [`Controller::on_timeout`] when it is due.
 /// Media is offered before anything is sent: the answer to the first offer is where a first window or pace is said.
 pub trait Controller {
@@ -211,10 +211,12 @@ pub trait Controller {
     /// A packet was handed to the network.
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update;
 
-    /// Packets are handed to the network that its allowance admits and its pacing spaces, the last before its next timeout. To tell of all
-    /// at once is to tell of each ([`Controller::on_sent`]), and the answer is that to the last; absent, and nothing is noted, where a
-    /// controller wants to hear of each. One that answers puts no annotation on packets, and on the way leaves its pacing as it was and
-    /// takes each packet's size off its allowance.
+    /// A run of packets was handed to the network: all within the allowance, spaced by the pacing, and before the next timeout.
+    ///
+    /// A controller that takes a run notes every packet of it, as [`Controller::on_sent`] would one by one, and answers as it would to
+    /// the last. It must be one that puts no annotation on packets, does not change its pacing as they leave, and takes exactly their
+    /// sizes off its allowance. A controller that wants each packet by itself notes nothing and answers `None`, as the default does:
+    /// the endpoint then calls [`Controller::on_sent`] for each.
     #[inline]
     fn on_run(&mut self, run: &SentRun) -> Option<Update> {
         let _ = run;
@@ -277,7 +279,7 @@ pub trait Controller {
         &[]
     }
 
-    /// What the controller does when packets arrive marked CE. One that says nothing ignores them.
+    /// The controller's response to packets that arrive marked CE. The default ignores them.
     fn ce_response(&self) -> CeResponse {
         CeResponse::Ignored
     }
@@ -289,7 +291,7 @@ pub trait Controller {
         false
     }
 
-    /// What the sender half puts on the packet that is about to leave.
+    /// The sender half's annotation of the packet that is about to leave.
     fn annotation(&self, now: Time, stream: StreamId) -> Option<Annotation> {
         let _ = (now, stream);
         None
@@ -301,7 +303,7 @@ pub trait Controller {
         None
     }
 
-    /// What coupling is told after an update that changed it, and may replace: the target where there is one, else
+    /// The share that coupling is told after an update that changed it, and may replace: the target where there is one, else
     /// the window.
     fn share(&self) -> Option<Assigned> {
         let snapshot = self.snapshot();

@@ -24,7 +24,7 @@ pub struct DetectorConfig {
     pub unreported_is_lost: bool,
 }
 
-/// What a report changed.
+/// The changes by a report.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Acked {
     /// Bytes between the old and the new highest acknowledged sequence number, lost ones in (RFC 8298's
@@ -181,7 +181,7 @@ impl LossDetector {
         self.settle(now, acked)
     }
 
-    /// What a report says of one packet.
+    /// Takes a report's word on one packet.
     #[inline(always)]
     fn take(&mut self, now: Time, packet: &PacketResult, acked: &mut Acked) {
         match packet.status {

@@ -1,8 +1,8 @@
-//! What can be seen of a controller from outside.
+//! The state of a controller that is visible from outside.
 
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
-/// The figures every controller shares. What an algorithm does not have is absent.
+/// The figures every controller shares. A value that an algorithm does not have is absent.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Snapshot {
     /// Congestion window, in bytes on the link.
@@ -24,7 +24,7 @@ pub struct StateVariable {
     pub name: &'static str,
     /// Unit of the variable; empty for ratios and counts.
     pub unit: &'static str,
-    /// What the variable is, in a line.
+    /// Meaning of the variable, in a line.
     pub help: &'static str,
 }
 

@@ -14,7 +14,7 @@ use paceline_units::param::{ParamError, ParamSet, Value};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 paceline_units::params! {
-    /// What a controller is told of its flow when it is made.
+    /// The facts of a flow that its controller is told when it is made.
     pub struct FlowSetup {
         largest_packet: Bytes = Bytes::new(1212), in 1.0, 65_535.0, "RFC 768", "Size on the link of the largest packet, header in";
         l4s: bool = false, "RFC 9331 4.1", "Whether packets are sent as ECT(1) and marks are answered in proportion";
@@ -53,7 +53,7 @@ fn countable(setup: &FlowSetup) -> Result<(), ParamError> {
     }
 }
 
-/// What a controller steers. Which transports that are is for those to say who know transports.
+/// The kind of traffic that a controller steers. Crates that know transports map it to them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Steers {
     /// Streams of media that wait in send queues of their own and are discarded when they are too old.
@@ -98,7 +98,7 @@ macro_rules! controllers {
         }
 
         impl ControllerParams {
-            /// What such a controller steers.
+            /// The quantity that such a controller steers.
             pub fn steers(&self) -> Steers {
                 match self { $( ControllerParams::$variant(_) => $steers, )* }
             }
@@ -180,9 +180,9 @@ controllers! {
     Bbr("bbr", bbr::Bbr, Steers::ByteStream),
     /// BBR version 3 (draft-ietf-ccwg-bbr): bandwidth and flight by a model of the path, bounded by losses and marks
     Bbr3("bbr3", bbr3::Bbr3, Steers::ByteStream),
-    /// DCTCP (RFC 8257): Reno whose answer to marks is in proportion to how many there are
+    /// DCTCP (RFC 8257): Reno that reduces its window in proportion to the share of marked bytes
     Dctcp("dctcp", dctcp::Dctcp, Steers::ByteStream),
-    /// Prague (draft-briscoe-iccrg-prague-congestion-control): DCTCP's answer to L4S marks, hardly by the round trip, and Reno's to losses
+    /// Prague (draft-briscoe-iccrg-prague-congestion-control): DCTCP for L4S, nearly independent of the round trip; Reno after losses
     Prague("prague", prague::Prague, Steers::ByteStream),
     /// LEDBAT (RFC 6817): yields, by keeping the queue delay that it adds at a target
     Ledbat("ledbat", ledbat::Ledbat, Steers::ByteStream),
@@ -253,8 +253,8 @@ impl AnyController {
         AnyController::example(params).state_variables()
     }
 
-    /// What a controller with these parameters asks of its receiver when it is first told of media: what the two ends
-    /// agree on when a session is set up.
+    /// The request of a controller with these parameters to its receiver when it is first told of media: the one that the two ends agree on
+    /// when a session is set up.
     pub fn first_request(params: &ControllerParams) -> Option<ReceiverRequest> {
         let bytes = Bytes::new(1212);
         let offered = Offered { stream: StreamId(0), bytes, frame_end: true };

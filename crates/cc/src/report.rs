@@ -1,4 +1,4 @@
-//! What comes back from the other side.
+//! Reports from the other side.
 
 use crate::StreamId;
 use crate::ccid::CcidReport;
@@ -7,15 +7,15 @@ use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 /// A report from the receiver.
 #[derive(Clone, Copy, Debug)]
 pub enum Report<'a> {
-    /// What happened to single packets.
+    /// The fate of single packets.
     Packets(PacketsReport<'a>),
     /// The message of this algorithm's own receiver half.
     Receiver(ReceiverReport),
-    /// What DCCP tells its controllers beside.
+    /// DCCP's further reports.
     Ccid(CcidReport<'a>),
 }
 
-/// What the receiver said of single packets.
+/// The receiver's report on single packets.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketsReport<'a> {
     /// In order of sequence within a stream. Only packets that were sent appear.
@@ -28,14 +28,14 @@ pub struct PacketsReport<'a> {
 }
 
 impl<'a> PacketsReport<'a> {
-    /// What was said of the packets of the stream with this number.
+    /// Results of the packets of the stream with this number.
     #[inline]
     pub fn of_stream(&self, stream: usize) -> impl Iterator<Item = &'a PacketResult> + use<'a> {
         self.packets.iter().filter(move |packet| usize::from(packet.stream.0) == stream)
     }
 }
 
-/// What the receiver said of one packet.
+/// The receiver's report on one packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketResult {
     /// Stream of the packet.
@@ -50,7 +50,7 @@ pub struct PacketResult {
     pub status: Status,
 }
 
-/// What the receiver said of a packet. `Missing` is no verdict: the packet may be late.
+/// The receiver's word on a packet. `Missing` is no verdict: the packet may be late.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
     /// The packet had not arrived when the report was written.

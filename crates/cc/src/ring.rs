@@ -1,4 +1,4 @@
-//! What is remembered of packets in a row, found by their numbers.
+//! The memory of packets in a row, found by their numbers.
 
 use alloc::vec;
 use alloc::vec::Vec;

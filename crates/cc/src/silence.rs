@@ -117,7 +117,7 @@ impl Unclear {
     }
 }
 
-/// So many halvings are an outage, and not a report or two that were lost.
+/// Halvings that are an outage, and not a report or two that were lost.
 const OUTAGE: u32 = 3;
 /// When reports come again the rate is lower by no more halves than these, before it doubles.
 const KEPT_HALVINGS: u32 = 3;
@@ -290,7 +290,7 @@ impl Silence {
     }
 }
 
-/// So many times as long.
+/// A span times a factor.
 #[inline]
 pub(crate) fn times(span: TimeDelta, factor: f64) -> TimeDelta {
     TimeDelta::from_secs_f64(span.as_secs_f64() * factor)

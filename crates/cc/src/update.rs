@@ -1,15 +1,15 @@
-//! What a controller answers: what changed, and nothing else.
+//! A controller's answer: the changes, and nothing else.
 
 use crate::StreamId;
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
-/// The answer to any event. What is left out stays as it was; at first that is: no limit to what may be sent, no
+/// The answer to any event. An absent field stays as it was; at first that is: no limit to what may be sent, no
 /// pacing, target = what pacing or window allow, streams by priority and credit, no discard, no probe, the
 /// transport's own report interval.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Update {
-    /// What may be sent from now on, until the next update.
+    /// Bytes or packets that may be sent from now on, until the next update.
     pub allowance: Option<Allowance>,
     /// How packets are spaced.
     pub pacing: Option<Pacing>,
@@ -173,7 +173,7 @@ impl StreamSet {
     }
 }
 
-/// What to drop from the send queue of a stream. The endpoint executes it and tells controller and source.
+/// Packets to drop from the send queue of a stream. The endpoint executes it and tells controller and source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Discard {
     /// Stream whose send queue is discarded.
@@ -214,7 +214,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// What the word asks for, as messages name it.
+    /// Name of the request in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Verb::Discard => "discards from the send queue",

@@ -2,7 +2,7 @@
 
 use paceline_units::Bytes;
 
-/// What a link counted, up to and including the last `offer`, `advance` or `settle`.
+/// Packets and bytes that a link counted, up to and including the last `offer`, `advance` or `settle`.
 ///
 /// `offered` = `departed` + `dropped` + `lost` + `queue_packets` + `in_service`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,12 +31,12 @@ pub struct LinkCounters {
     pub in_service: u64,
 }
 
-/// What a link's server did and could have done since time 0, in units of 1e-9 bit.
+/// Work of a link's server, and the most that it could have done since time 0, in units of 1e-9 bit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Service {
-    /// What it served; of a packet in service the part that has left.
+    /// Work that it did; of a packet in service the part that has left.
     pub served: u128,
-    /// What it could have served: the integral of the rate, failures taken off.
+    /// Work that it could have done: the integral of the rate, failures taken off.
     pub capacity: u128,
 }
 
@@ -104,7 +104,7 @@ impl Account {
         self.left_ns += u128::from(now);
     }
 
-    /// A packet begins to wait and will for `wait` nanoseconds. Who counts those that wait says so by `set_waiting`.
+    /// A packet begins to wait and will for `wait` nanoseconds. A caller that counts the waiting packets says so by `set_waiting`.
     #[inline]
     pub(crate) fn plan_wait(&mut self, wait: u64) {
         self.left_ns += u128::from(wait);
@@ -116,7 +116,7 @@ impl Account {
         self.packets_max = self.packets_max.max(packets);
     }
 
-    /// So many packets and bytes wait; `ahead` is the sum of the times at which the packets will leave.
+    /// Takes the number of packets and bytes that wait; `ahead` is the sum of the times at which the packets will leave.
     pub(crate) fn set_waiting(&mut self, (packets, bytes): (u64, u64), ahead: u128) {
         (self.packets, self.bytes, self.ahead_ns) = (packets, bytes, ahead);
     }

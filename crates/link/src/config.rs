@@ -1,4 +1,4 @@
-//! What a link is made of.
+//! Configuration of a link.
 
 use crate::{LossConfig, MarkConfig, NoiseConfig, QueueConfig, RateProcess};
 use alloc::format;
@@ -43,7 +43,7 @@ impl LinkConfig {
         }
     }
 
-    /// What it can serve from one time to another, in bits. It must have been validated.
+    /// Work that it can do from one time to another, in bits. It must have been validated.
     pub fn capacity_bits(&self, from: Time, to: Time) -> f64 {
         self.rate.schedule(&self.down).capacity_bits(from, to)
     }
@@ -83,7 +83,7 @@ pub(crate) const MAX_PACKET: u64 = 1 << 30;
 /// How much may wait. The packet in service does not count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum QueueLimit {
-    /// What the nominal rate serves in this time, turned into bytes once.
+    /// Bytes that the nominal rate serves in this time, turned into bytes once.
     Time(TimeDelta),
     /// Number of packets that may wait.
     Packets(u64),

@@ -1,4 +1,4 @@
-//! What comes behind the server, whatever the queue: marks, propagation, noise; and the account that all share.
+//! The stages behind the server, whatever the queue: marks, propagation, noise; and the account that all share.
 
 use crate::account::Account;
 use crate::mark::Marker;

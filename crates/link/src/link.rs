@@ -165,7 +165,7 @@ impl<P: Transit> Link<P> {
         self.line.account.offered + self.line.account.lost
     }
 
-    /// What the server did until `at`, when everything strictly before `at` is settled.
+    /// The server's work until `at`, when everything strictly before `at` is settled.
     pub fn service(&self, at: Time) -> Service {
         let (line, finished) = (&self.line, self.line.account.departed_bytes);
         let (accepted, follow) = self.queue.handed(line);
@@ -178,7 +178,7 @@ impl<P: Transit> Link<P> {
         self.line.account.reset_max();
     }
 
-    /// What the server could serve in [from, to), in bits: the integral of the rate, failures included.
+    /// Work that the server could do in [from, to), in bits: the integral of the rate, failures included.
     pub fn capacity_bits(&self, from: Time, to: Time) -> f64 {
         self.line.server.schedule().capacity_bits(from, to)
     }

@@ -71,13 +71,13 @@ impl Schedule {
         Bitrate::from_bps(self.pieces[self.piece_at(time % self.period)].1)
     }
 
-    /// What could be served in [from, to), in bits.
+    /// Work that could be done in [from, to), in bits.
     pub(crate) fn capacity_bits(&self, from: Time, to: Time) -> f64 {
         let work = self.work_until(to.as_nanos()).saturating_sub(self.work_until(from.as_nanos()));
         work as f64 / 1e9
     }
 
-    /// What could be served until `time`.
+    /// Work that could be done until `time`.
     pub(crate) fn work_until(&self, time: u64) -> u128 {
         let next = self.down.partition_point(|&(from, _)| from < time);
         let lost = match next.checked_sub(1) {

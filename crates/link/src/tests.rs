@@ -59,7 +59,7 @@ impl Transit for Packet {
 /// An arrival: time in nanoseconds, size in bytes.
 type Arrival = (u64, u64);
 
-/// What a run of a link showed.
+/// The observations of a run of a link.
 #[derive(Clone, PartialEq, Debug)]
 struct Outcome {
     offered: Vec<Offered>,

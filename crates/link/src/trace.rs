@@ -45,7 +45,7 @@ names! {
 }
 
 impl TraceFormat {
-    /// What stands in a file of the format, in a line.
+    /// Content of a file of the format, in a line.
     pub fn help(self) -> &'static str {
         match self {
             TraceFormat::Mbps => "A rate in Mbit/s per line, each for `interval`",
@@ -109,7 +109,7 @@ params! {
         interval: Option<TimeDelta> = None, else "the usual time between values", in 1e-9, 1e6, "", "How long each value holds, in time-mbps the last one";
         column: Option<Column> = None, else "the usual place", "", "Where the rate is; numbers count from 0";
         time_column: Option<Column> = None, else "the usual place", "", "Where the time or hold is";
-        // What most tools take; mahimahi's own code delivers 1504.
+        // The value of most tools; mahimahi's own code delivers 1504.
         opportunity: Bytes = Bytes::new(1500), in 1.0, 65_535.0, "", "Bytes of each line";
     }
     idle of_another_format;
@@ -223,7 +223,7 @@ impl Trace {
         self.max
     }
 
-    /// What was odd in the file and how it was read.
+    /// Oddities of the file, and the reading of it.
     pub fn warnings(&self) -> &[TraceWarning] {
         &self.warnings
     }

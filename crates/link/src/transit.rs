@@ -1,8 +1,8 @@
-//! What a link sees of a packet, and what it says about it.
+//! A link's view of a packet, and its word on it.
 
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
-/// What a link needs to know of what it carries.
+/// The facts that a link needs of the packets that it carries.
 pub trait Transit {
     /// Size on the link without the link's own overhead: transport header and payload.
     fn size(&self) -> Bytes;
@@ -45,9 +45,9 @@ pub struct Departure<P> {
     pub departed: Time,
     /// When the last bit reaches the far end: `departed` + propagation + `noise`.
     pub arrives: Time,
-    /// What it waited before its service began, own serialisation out.
+    /// Its wait before its service began, own serialisation out.
     pub wait: TimeDelta,
-    /// What noise added in effect, including what keeping the order added.
+    /// Delay that noise added in effect, including the delay of keeping the order.
     pub noise: TimeDelta,
 }
 
@@ -75,7 +75,7 @@ impl Plan {
     }
 }
 
-/// What becomes of a packet that a link is told of, while its driver keeps it.
+/// The fate of a packet that a link is told of, while its driver keeps it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Planned {
     /// The packet will leave at these times.
@@ -90,7 +90,7 @@ pub enum Planned {
     Undecided,
 }
 
-/// What became of an offered packet.
+/// The fate of an offered packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Offered {
     /// The packet waits or is in service.

@@ -5,7 +5,7 @@ use crate::source::MediaSource;
 use paceline_units::{Bytes, Time, params};
 
 params! {
-    /// What a [`Bulk`] source is made of.
+    /// Configuration of a [`Bulk`] source.
     #[derive(Copy, Eq)]
     pub struct BulkParams {
         {

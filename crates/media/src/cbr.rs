@@ -12,7 +12,7 @@ use paceline_units::{Bitrate, Bytes, Time, params};
 const USUAL_FPS: FrameRate = FrameRate::per_second(50);
 
 params! {
-    /// What a [`Cbr`] source is made of.
+    /// Configuration of a [`Cbr`] source.
     #[derive(Copy, Eq)]
     pub struct CbrParams {
         rate: Bitrate = Bitrate::from_mbps(1), in 1.0, f64::INFINITY, "RFC 8867", "Payload rate";

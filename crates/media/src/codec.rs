@@ -11,7 +11,7 @@ use core::fmt::Debug;
 use paceline_units::{Bitrate, Bytes, Time, params};
 
 params! {
-    /// What a [`Codec`] is made of, beside its encoder.
+    /// Configuration of a [`Codec`], beside its encoder.
     #[derive(Copy)]
     pub struct CodecParams {
         {
@@ -22,7 +22,7 @@ params! {
     }
 }
 
-/// What an encoder is asked for.
+/// A request to an encoder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameRequest {
     /// Number of the frame, counted from 0 per stream.
@@ -35,7 +35,7 @@ pub struct FrameRequest {
     pub key: bool,
 }
 
-/// What an encoder made of a frame.
+/// An encoder's result for a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EncodedFrame {
     /// Size without packet headers; zero for a frame that was skipped.

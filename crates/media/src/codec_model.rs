@@ -17,11 +17,11 @@ use crate::frame_rate::{CaptureGrid, FPS_MAX, FPS_MIN, FrameRate};
 use crate::source::MediaSource;
 use paceline_units::{Bitrate, Bytes, RandomStream, Time, names, params};
 
-/// What the first frames take of the encoder's buffer, whatever the target: x264 knows nothing of the clip yet.
+/// The part of the encoder's buffer that the first frames take, whatever the target: x264 knows nothing of the clip yet.
 const BEGINNING: [f64; 3] = [0.85, 0.45, 0.45];
 /// Width of a macroblock in pixels: a refresh takes a column of these per frame.
 const COLUMN: u64 = 16;
-/// What x264 makes of the rate that it is told: over 30 s at 100 to 1000 kbit/s from 0.91 to 0.99 of it.
+/// The part of the rate that x264 makes of its target: over 30 s at 100 to 1000 kbit/s from 0.91 to 0.99 of it.
 const USED: f64 = 0.97;
 /// Correlation of the sizes of one frame and the next, as x264's are: from 0.25 to 0.7 at low rates.
 const CORRELATION: f64 = 0.5;
@@ -33,7 +33,7 @@ const EVENED: f64 = 10.0;
 const SAVING: (f64, f64) = (3.5, 0.75);
 
 params! {
-    /// What a [`CodecModel`] is made of.
+    /// Configuration of a [`CodecModel`].
     #[derive(Copy)]
     pub struct CodecModelParams {
         {
@@ -70,7 +70,7 @@ names! {
 }
 
 impl ClipPreset {
-    /// What x264 made of the clip, by `paceline.video.model.fit`; of what the tables say nothing of, that of a like clip.
+    /// The clip under x264, by `paceline.video.model.fit`; where the tables say nothing, a like clip.
     pub fn params(self) -> CodecModelParams {
         let newsreader = [36.41, 2.29, 24.41, 16.27, 37.6];
         let carphone = [31.65, 2.55, 18.02, 12.81, 30.0];

@@ -70,7 +70,7 @@ impl FrameRate {
         (u64::try_from(whole).unwrap_or(u64::MAX), bits % self.carry_unit())
     }
 
-    /// What a carry of [`Self::bytes_per_frame`] must reach to make a byte.
+    /// Sum that a carry of [`Self::bytes_per_frame`] must reach to make a byte.
     pub(crate) fn carry_unit(self) -> u128 {
         8 * u128::from(self.frames)
     }

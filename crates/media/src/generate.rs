@@ -4,7 +4,7 @@
 //! the one before. Two kinds of frames are larger: periodic key frames, and scene changes that come at random. The
 //! median is chosen so that the expected mean is `mean`, before the clamp to [`min`, `max`].
 //!
-//! What a recording shows beyond that has parameters that are off by default: `sizes` in place of the lognormal
+//! Further properties of recordings have parameters that are off by default: `sizes` in place of the lognormal
 //! distribution, `correlation2` for an AR(2) process, `key_sigma` for key frames that vary less, and `after_key` for what
 //! a rate control takes back after them. [`FRAME_PRESETS`] has them fitted.
 //!
@@ -31,7 +31,7 @@ const MOST_SIZES: usize = 1001;
 const MOST_AFTER: usize = 100;
 
 params! {
-    /// What the sizes are drawn from.
+    /// Distribution of the sizes.
     pub struct FrameSizeParams {
         mean: Bytes = Bytes::new(25_888), in 1.0, LARGEST, "ours", "Expected mean payload of a frame";
         sigma: f64 = 0.19, in 0.0, 3.0, "ours", "Standard deviation of the logarithm of an ordinary frame's size";
@@ -52,7 +52,7 @@ params! {
     check distribution;
 }
 
-/// What shapes the lognormal distribution does nothing where `sizes` says how ordinary frames vary.
+/// A parameter of the lognormal distribution does nothing where `sizes` says how ordinary frames vary.
 fn beside_sizes(params: &FrameSizeParams, name: &str) -> Option<Reason> {
     let is_lognormal = matches!(name, "sigma" | "scene_change" | "scene_scale");
     (is_lognormal && !params.sizes.is_empty()).then(|| {

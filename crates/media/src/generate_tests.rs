@@ -71,7 +71,7 @@ fn quantiles_take_the_place_of_the_lognormal_and_two_correlations_make_ar2() {
         let found = sizes[(part * 199_999.0) as usize];
         assert!((found - size).abs() < 0.03, "{part}: {found}");
     }
-    // What is left of a normal correlation after a distribution that is not normal.
+    // The rest of a normal correlation after a distribution that is not normal.
     assert!((-0.40..-0.32).contains(&first) && (0.24..0.30).contains(&second), "{first} {second}");
 }
 

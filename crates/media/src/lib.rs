@@ -42,7 +42,7 @@
 //! assert_eq!((sequence, playout.counters().displayed), (150, 50)); // 2500 B are three packets
 //! ```
 //!
-//! What is not modelled: decoding. A frame is shown although the frame it refers to was lost; the counters of
+//! Not modelled: decoding. A frame is shown although the frame it refers to was lost; the counters of
 //! [`Playout`] say how many were.
 #![cfg_attr(not(test), no_std)]
 

@@ -27,7 +27,7 @@ pub struct QueuedPacket {
     pub key: bool,
 }
 
-/// What was thrown away. A frame already sent in part counts as a frame: the receiver never sees its last packet.
+/// Packets that were thrown away. A frame already sent in part counts as a frame: the receiver never sees its last packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[must_use]
 pub struct Discarded {

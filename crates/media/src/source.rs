@@ -7,7 +7,7 @@
 use crate::{Bulk, Cbr, Codec, CodecModel, Frame, FrameRun, TraceEncoder, VideoModel};
 use paceline_units::{Bitrate, Bytes, Time};
 
-/// What a source does. One that works only by demand captures nothing; one without an encoder follows no target.
+/// The calls of a source. A source that works only by demand captures nothing; a source without an encoder follows no target.
 pub(crate) trait MediaSource {
     /// When the next frame is captured.
     fn next_capture(&self) -> Option<Time> {
@@ -52,7 +52,7 @@ pub(crate) trait MediaSource {
     /// No more frames until started again.
     fn stop(&mut self);
 
-    /// What is added to a send queue that holds `queued`.
+    /// The frame to add to a send queue that holds `queued`.
     fn refill(&mut self, now: Time, queued: Bytes) -> Option<Frame> {
         let _ = (now, queued);
         None
@@ -162,7 +162,7 @@ impl Source {
         self.start(at);
     }
 
-    /// What a bulk source adds to a send queue that holds `queued`: enough to keep it filled, or nothing. Other
+    /// The frame that a bulk source adds to a send queue that holds `queued`: enough to keep it filled, or nothing. Other
     /// sources never add anything here.
     #[inline]
     pub fn refill(&mut self, now: Time, queued: Bytes) -> Option<Frame> {

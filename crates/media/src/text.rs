@@ -10,9 +10,9 @@ use paceline_units::text::{NOT_UTF16, is_utf16};
 pub struct TextError {
     /// The line, counted from 1; none where the file as a whole is wrong.
     pub line: Option<usize>,
-    /// What stands there, shortened.
+    /// The text found, shortened.
     pub found: String,
-    /// What would have been accepted.
+    /// The text expected.
     pub expected: &'static str,
 }
 
@@ -50,7 +50,7 @@ fn not_text(bytes: &[u8], position: usize) -> TextError {
     TextError { line: Some(line), found: format!("byte 0x{byte:02x}"), expected: "text" }
 }
 
-/// What stands in a file, shortened, between quotes.
+/// A text found in a file, shortened, between quotes.
 pub(crate) fn quoted(found: &str) -> String {
     const LONGEST: usize = 40;
     let mut shown: String = found.chars().take(LONGEST).collect();

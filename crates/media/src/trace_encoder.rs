@@ -19,7 +19,7 @@ use paceline_units::param::{ParamError, ParamSet as _};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta, params};
 
 params! {
-    /// What a [`TraceEncoder`] is made of, beside its trace.
+    /// Configuration of a [`TraceEncoder`], beside its trace.
     #[derive(Copy)]
     pub struct TraceEncoderParams {
         {

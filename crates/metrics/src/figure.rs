@@ -5,7 +5,7 @@
 
 use crate::recorder::{LinkSample, ReceiverSample, SenderSample};
 
-/// What an end of a flow can know.
+/// The facts that an end of a flow can know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Facts(u16);
 
@@ -20,9 +20,9 @@ impl Facts {
     pub const ARRIVALS: Facts = Facts(1 << 2);
     /// How much of a packet is payload.
     pub const PAYLOAD: Facts = Facts(1 << 3);
-    /// What packets wait in the queues of links.
+    /// The wait of packets in the queues of links.
     pub const LINK_QUEUES: Facts = Facts(1 << 4);
-    /// What delay noise adds.
+    /// Delay that noise adds.
     pub const NOISE: Facts = Facts(1 << 5);
     /// How the clocks of sender and receiver relate.
     pub const CLOCKS: Facts = Facts(1 << 6);
@@ -52,17 +52,17 @@ impl Facts {
         ("relay", Facts::RELAY),
     ];
 
-    /// What the simulator knows: everything.
+    /// The simulator's facts: all.
     pub const ALL: Facts = Facts(u16::MAX);
-    /// What a sender knows that hears nothing of single packets.
+    /// Facts of a sender that hears nothing of single packets.
     pub const SENDER_ALONE: Facts = Facts::SENDER.and(Facts::DEPARTURES);
-    /// What a sender knows that is told which packets arrived.
+    /// Facts of a sender that is told which packets arrived.
     pub const ACK_VECTOR_SENDER: Facts = Facts::SENDER_ALONE.and(Facts::ARRIVALS).and(Facts::PAYLOAD);
-    /// What a sender knows that is also told when packets arrived: their wait is their delay above the smallest.
+    /// Facts of a sender that is also told when packets arrived: their wait is their delay above the smallest.
     pub const RTP_SENDER: Facts = Facts::ACK_VECTOR_SENDER.and(Facts::LINK_QUEUES);
-    /// What a receiver knows that does not share the sender's clock.
+    /// Facts of a receiver that does not share the sender's clock.
     pub const RECEIVER: Facts = Facts::ARRIVALS.and(Facts::PAYLOAD).and(Facts::DISPLAY);
-    /// What a relay knows, which applies links to packets that it does not read.
+    /// Facts of a relay, which applies links to packets that it does not read.
     pub const RELAY: Facts = Facts::DEPARTURES.and(Facts::ARRIVALS).and(Facts::LINK_QUEUES).and(Facts::NOISE);
 
     /// These facts and others.
@@ -143,9 +143,9 @@ pub struct Figure {
     pub title: &'static str,
     /// Unit of the figure; empty for names and groups.
     pub unit: &'static str,
-    /// What an end must know to know the figure.
+    /// Facts that an end needs for the figure.
     pub needs: Facts,
-    /// What it is, in a sentence.
+    /// Its definition, in a sentence.
     pub definition: &'static str,
     /// How the cells of its column are made, if it has one.
     pub column: Option<Aggregate>,

@@ -22,7 +22,7 @@ pub struct Histogram {
     low: Vec<u16>,
     /// The bits before them, of the buckets up to the last that has any.
     high: Vec<u64>,
-    /// What [`bucket`] says of the first one.
+    /// Number, by [`bucket`], of the first one.
     first: usize,
     sum: u128,
     /// Of those that are not zero; `u64::MAX` without any.

@@ -1,4 +1,4 @@
-//! What a run is measured by: recorders that the drivers tell what happens, and the summary and time series that come of it.
+//! The measurement of a run: recorders that the drivers tell what happens, and the summary and time series that come of it.
 //!
 //! Lives below the drivers and beside the scenario: it knows no scenario, no clock and no file. A recorder looks at the ends
 //! of a transport through their traits, and at a link through its counters.

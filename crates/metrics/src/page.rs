@@ -33,7 +33,7 @@ pub fn page() -> String {
          interval that ends at the row's time, a field of the window of the statistics: from warm-up, or the flow's start, to \
          its stop. Each column's unit and definition stand in the file's metadata. `state.NAME` columns hold what a controller \
          shows of itself; `paceline list controllers` names them. `NAME` below is the name of a flow or link.\n\n\
-         ## Who knows what\n\nA figure that an end cannot know is absent: null, never zero. What a figure needs is one or more of these \
+         ## Facts of each end\n\nA figure that an end cannot know is absent: null, never zero. A figure needs one or more of these \
          facts:\n\n",
     );
     // Writing to a String cannot fail.
@@ -50,7 +50,7 @@ pub fn page() -> String {
     for (table, figures) in TABLES {
         let _ = writeln!(
             page,
-            "\n## {}\n\n| name | unit | column | summary | needs | what it is |\n|---|---|---|---|---|---|",
+            "\n## {}\n\n| name | unit | column | summary | needs | meaning |\n|---|---|---|---|---|---|",
             if table.is_empty() { "The run".to_string() } else { format!("`{table}`") }
         );
         for figure in figures {

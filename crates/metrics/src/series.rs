@@ -14,7 +14,7 @@ pub struct Column {
     pub name: String,
     /// The unit of its values; empty for names, counts and ratios of a controller.
     pub unit: &'static str,
-    /// What its values are, in a sentence.
+    /// Definition of its values, in a sentence.
     pub definition: &'static str,
     /// The values, one for each row.
     pub data: ColumnData,

@@ -1,4 +1,4 @@
-//! What the structs of the summary can do. Their fields stand in the [`table`](crate::table).
+//! Functions of the summary's structs. Their fields stand in the [`table`](crate::table).
 //!
 //! Times are in milliseconds, rates in Mbit/s, ratios from 0 to 1. A figure that does not exist is `null`, never NaN.
 

@@ -33,8 +33,8 @@ fields! {
         flows "flows" ["", NONE] "The flows, by name.", summary Group: BTreeMap<String, FlowSummary>;
         links "links" ["", NONE] "The links, by name.", summary Group: BTreeMap<String, LinkSummary>;
         fairness "fairness" ["", NONE] "How evenly the flows share.", summary Group: Fairness;
-        pairs "pairs" ["", NONE] "What was decided of each two flows whose host looks for shared bottlenecks, by their names (`ONE+OTHER`); absent where nobody looks.", summary Group: Option<BTreeMap<String, PairSummary>>;
-        sockets "sockets" ["", NONE] "What the sockets of this end saw; absent in a simulation.", summary Group: Option<NetCounters>;
+        pairs "pairs" ["", NONE] "The decisions about each two flows whose host looks for shared bottlenecks, by their names (`ONE+OTHER`); absent where nobody looks.", summary Group: Option<BTreeMap<String, PairSummary>>;
+        sockets "sockets" ["", NONE] "Counts of the sockets of this end; absent in a simulation.", summary Group: Option<NetCounters>;
         version "version" ["", NONE] "The build that made this: release, commit, whether the tree was changed since, digest of the sources.", summary Key: &'static str;
     }
 }
@@ -47,7 +47,7 @@ figures! {
         time_s "time" ["s", NONE] "When the interval of the row ends.", column Key = Cell::Key;
         flow "flow" ["", NONE] "The flow's name.", column Key = Cell::Key;
         stream "stream" ["", NONE] "The stream's name, or its number.", column Key = Cell::Key;
-        target_bitrate_mbps "target bitrate" ["Mbit/s", SENDER] "What the encoder is told to produce; in the summary over all streams.",
+        target_bitrate_mbps "target bitrate" ["Mbit/s", SENDER] "Bitrate that the encoder is told to produce; in the summary over all streams.",
             column Level = Cell::Sender(|sample| sample.target.map(Bitrate::as_mbps_f64)),
             summary TimeAverage: Option<f64> = |flow| flow.sender.target_mbps(), shown 3;
         throughput_mbps "throughput" ["Mbit/s", ARRIVALS] "Sizes on the link of the data packets that arrived, duplicates in.",
@@ -64,14 +64,14 @@ figures! {
         srtt_ms "smoothed RTT" ["ms", SENDER] "The sender's smoothed round-trip time.",
             column Level = Cell::Sender(|sample| sample.snapshot.srtt.map(TimeDelta::as_millis_f64)),
             summary TimeDistribution: Distribution = |flow| (&flow.sender.srtt).into(), shown 6;
-        queue_delay_estimate_ms "queue delay estimate" ["ms", SENDER] "What the controller takes for the wait in link queues.",
+        queue_delay_estimate_ms "queue delay estimate" ["ms", SENDER] "The controller's estimate of the wait in link queues.",
             column Level = Cell::Sender(|sample| sample.snapshot.queue_delay.map(TimeDelta::as_millis_f64));
-        queue_delay_ms "queue delay" ["ms", WAITS] "What packets that arrived waited in link queues, summed over links, own serialisation out.",
+        queue_delay_ms "queue delay" ["ms", WAITS] "Wait in link queues of packets that arrived, summed over links, own serialisation out.",
             column Mean = Cell::Receiver(|sample| sample.mean_millis(sample.sums.queue_delay)),
             summary Distribution: Distribution = |flow| (&flow.receiver.queue_delay).into(), shown 4;
-        delay_noise_ms "delay noise" ["ms", ARRIVALS.and(Facts::NOISE)] "What delay noise added to packets that arrived.",
+        delay_noise_ms "delay noise" ["ms", ARRIVALS.and(Facts::NOISE)] "Delay that noise added to packets that arrived.",
             summary Distribution: Distribution = |flow| (&flow.receiver.delay_noise).into();
-        send_queue_delay_ms "send-queue delay" ["ms", SENDER] "What sent packets waited in the send queue.",
+        send_queue_delay_ms "send-queue delay" ["ms", SENDER] "Wait of sent packets in the send queue.",
             column Mean = Cell::Sender(|sample| ratio(sample.sums.send_queue_delay as f64 / 1e6, sample.sums.packets as f64)),
             summary Distribution: Distribution = |flow| (&flow.sender.send_queue_delay).into(), shown 7;
         send_queue_bytes "send queue" ["B", SENDER] "Bytes that wait in the send queue, headers in.",
@@ -124,13 +124,13 @@ figures! {
             summary Count: Option<u64> = |flow| flow.packets_sent();
         packets_received "packets received" ["packets", ARRIVALS] "Packets that arrived, duplicates in.",
             summary Count: Option<u64> = |flow| Some(flow.receiver.packets);
-        frames "frames" ["", NONE] "What happened to frames in the window.",
+        frames "frames" ["", NONE] "The fate of frames in the window.",
             summary Group: FrameCounts = |flow| FrameCounts::of(flow, flow.config.facts);
         transfers "transfers" ["", SENDER] "Files sent whole; absent where what is sent does not end.",
             summary Group: Option<TransferSummary> = |flow| flow.transfers.summary();
-        coupling "coupling" ["", SENDER] "What passed between the flow and its group; absent of a flow that is in none.",
+        coupling "coupling" ["", SENDER] "The exchange between the flow and its group; absent of a flow that is in none.",
             summary Group: Option<CouplingSummary> = |flow| flow.sender.coupling.summary();
-        ecn "ECN on the path" ["", SENDER] "What the checks of `rtp.ecn_check` found, over the whole run; absent where nothing is checked.",
+        ecn "ECN on the path" ["", SENDER] "Findings of the checks of `rtp.ecn_check`, over the whole run; absent where nothing is checked.",
             summary Group: Option<EcnSummary> = |flow| flow.sender.ecn();
         video "video" ["", NONE] "Of real pictures (source kind codec): what the receiver saw with the first size of the de-jitter buffer. The Python package judges it after the run; absent elsewhere.",
             summary Group: Option<VideoSummary> = |_| None;
@@ -163,7 +163,7 @@ figures! {
 }
 
 figures! {
-    /// What happened to frames in the window.
+    /// The fate of frames in the window.
     #[derive(Copy, Default)]
     FrameCounts of FlowRecorder {
         captured "captured" ["frames", SENDER] "Captured by the source.", summary Count: Option<u64> = |flow| Some(flow.sender.captured);
@@ -189,7 +189,7 @@ figures! {
 }
 
 fields! {
-    /// What the receiver of real pictures saw, of the frames captured in the window whose decoding the run covers.
+    /// The pictures as their receiver saw them, of the frames captured in the window whose decoding the run covers.
     VideoSummary {
         dejitter_ms "size of the de-jitter buffer" ["ms", NONE] "Time from a frame's capture to its decoding; packets that arrive later count as lost.", summary Key: Option<f64>;
         psnr_db "PSNR" ["dB", NONE] "Peak signal-to-noise ratio of the luma of what is shown against the source's picture, of equal pictures 100 dB; mean over frames.", summary Mean: Option<f64>;
@@ -214,7 +214,7 @@ fields! {
 }
 
 figures! {
-    /// What passed between a flow and the group that it shares in.
+    /// The exchange between a flow and the group that it shares in.
     #[derive(Copy)]
     CouplingSummary of CouplingRecord {
         assignments "assignments" ["", NONE] "Assignments of its group that the flow carried out.",
@@ -225,7 +225,7 @@ figures! {
 }
 
 figures! {
-    /// What was decided of two flows whose host looks for shared bottlenecks (RFC 8382).
+    /// The decisions about two flows whose host looks for shared bottlenecks (RFC 8382).
     #[derive(Copy)]
     PairSummary of PairRecord {
         decisions "decisions" ["", NONE] "Decisions in the window, one each interval T.", summary Count: u64 = |pair| pair.decisions;
@@ -246,7 +246,7 @@ figures! {
     LinkSummary of LinkRecorder {
         time_s "time" ["s", NONE] "When the interval of the row ends.", column Key = Cell::Key;
         link "link" ["", NONE] "The link's name.", column Key = Cell::Key;
-        capacity_mbps "capacity" ["Mbit/s", NONE] "What the link could serve, failures taken off.",
+        capacity_mbps "capacity" ["Mbit/s", NONE] "Rate that the link could serve, failures taken off.",
             column TimeAverage = Cell::Link(|sample| ratio(sample.capacity_bits / 1e6, sample.seconds));
         throughput_mbps "throughput" ["Mbit/s", NONE] "Sizes of the packets whose last bit left the link.",
             column Rate = Cell::Link(|sample| ratio(sample.delivered_bits() / 1e6, sample.seconds));
@@ -257,7 +257,7 @@ figures! {
             summary Group: QueuePackets = |link| QueuePackets::of(link, Facts::ALL);
         queue_bytes "waiting bytes" ["B", NONE] "Bytes that wait in the queue, without those in service.",
             column Level = Cell::Link(|sample| Some(sample.now.queue_bytes.as_f64()));
-        queue_delay_ms "queue delay" ["ms", NONE] "What packets that left waited before their service.",
+        queue_delay_ms "queue delay" ["ms", NONE] "Wait before their service of packets that left.",
             summary Distribution: Distribution = |link| (&link.queue_delay).into(), shown 2;
         offered "offered" ["packets", NONE] "Packets that came to the link, before its loss model: delivered, dropped, lost and waiting together.",
             summary Count: u64 = |link| link.counted(|count| count.offered), shown 3;
@@ -305,10 +305,10 @@ fields! {
 }
 
 fields! {
-    /// What is known of ECN on a flow's path (RFC 6679 section 7).
+    /// The state of ECN on a flow's path (RFC 6679 section 7).
     #[derive(Copy, Default)]
     EcnSummary {
-        state "state" ["", NONE] "What was known at the end: `probing`; `capable`; `classic`, which is capable with a Classic AQM behind ECT(1) (RFC 9331 section 4.3); `suspected`; or why packets leave without ECN: they were `cleared`, `dropped` or `all-marked`.", summary Key: &'static str;
+        state "state" ["", NONE] "The state at the end: `probing`; `capable`; `classic`, which is capable with a Classic AQM behind ECT(1) (RFC 9331 section 4.3); `suspected`; or why packets leave without ECN: they were `cleared`, `dropped` or `all-marked`.", summary Key: &'static str;
         capable "could be marked" ["packets", NONE] "Packets that left with ECN.", summary Count: u64;
         failures "failures" ["", NONE] "Times that ECN was given up, for a while or for good.", summary Count: u64;
         classic "Classic AQMs" ["", NONE] "Times that a Classic AQM was found behind ECT(1).", summary Count: u64;
@@ -316,7 +316,7 @@ fields! {
 }
 
 fields! {
-    /// What the sockets of one end saw, over the whole run. Whatever is refused changes nothing else.
+    /// Counts of the sockets of one end, over the whole run. Whatever is refused changes nothing else.
     #[derive(Copy, Default)]
     NetCounters {
         received "received" ["datagrams", NONE] "Datagrams received, of any kind.", summary Count: u64;
@@ -330,20 +330,20 @@ fields! {
         ssrc_collisions "SSRC collisions" ["packets", NONE] "Packets from another address than the sender's with an SSRC of this session, at either end: ignored, since who had it first keeps it (RFC 3550 section 8.2).", summary Count: u64;
         out_of_sequence "out of sequence" ["packets", NONE] "Refused: RTP packets whose sequence number is too far from the others (RFC 3550 appendix A.1), DCCP packets that are not valid in the connection (RFC 4340 section 7.5).", summary Count: u64;
         resynchronised "resynchronised" ["", NONE] "Times that the sequence numbers of a stream began anew, since two packets in a row were too far from the others (RFC 3550 appendix A.1).", summary Count: u64;
-        out_of_time "out of time" ["packets", NONE] "Refused: RTP packets whose timestamp says another time than any at which their frame can have been captured.", summary Count: u64;
+        out_of_time "out of time" ["packets", NONE] "Refused: RTP packets with a timestamp at which their frame cannot have been captured.", summary Count: u64;
         other_rtcp "other RTCP" ["packets", NONE] "Well-formed RTCP that is no congestion control feedback: left alone.", summary Count: u64;
         keep_alives "keep-alives" ["datagrams", NONE] "Datagrams of one byte, with which some peers keep the way through a NAT open: left alone, by ends that expect them (`--peer`) and at a relay.", summary Count: u64;
         resent "sent again" ["packets", NONE] "Packets that a sender sent again, as a NACK asked for (RFC 4585, RFC 4588).", summary Count: u64;
         restored "restored" ["packets", NONE] "Packets that retransmissions restored at a receiver (RFC 4588).", summary Count: u64;
-        unknown_reports "about packets never sent" ["packets", NONE] "Reports on packets that were never sent, or too long ago: they changed nothing.", summary Count: u64;
-        impossible_times "of impossible times" ["", NONE] "Reports whose times cannot be, put right by when they came, and single arrival times that cannot be, which then are unknown. A packet arrives after it was sent, and a report comes after it was written.", summary Count: u64;
+        unknown_reports "about packets never sent" ["packets", NONE] "Reports on packets that were never sent, or sent too long ago. They change nothing.", summary Count: u64;
+        impossible_times "of impossible times" ["", NONE] "Reports with impossible times, corrected by the time at which they came, and single impossible arrival times, which count as unknown. Impossible: a packet that arrives before it was sent, a report that comes before it was written.", summary Count: u64;
         unanswered "of nobody and without an answer" ["packets", NONE] "Packets of unknown peers that a DCCP receiver did not answer with a Reset or a cookie, since those are limited in rate.", summary Count: u64;
         duplicates "duplicates" ["packets", NONE] "Packets that had arrived before.", summary Count: u64;
         overflowed "beyond the relay's memory" ["datagrams", NONE] "Dropped by a relay for want of memory; no property of its link.", summary Count: u64;
         failed_programs "programs that failed" ["", NONE] "Programs beside a relay that ended with another status than 0.", summary Count: u64;
         failed_captures "captures that failed" ["", NONE] "Captures of which a part could not be written.", summary Count: u64;
-        unanswered_flows "unanswered flows" ["", NONE] "Flows to which nothing ever came back, of several that one process sends; a run with no other fails.", summary Count: u64;
-        late_p50_ms "lateness, median" ["ms", NONE] "By how much packets left later than they were due: at a relay than its links let them go, at a sender than its pacer did, or than the report came that made room for them; median, to 1 %. Of several flows that one process sends, that of the flow for which it is the longest.", summary Level: Option<f64>, shown 15;
+        unanswered_flows "unanswered flows" ["", NONE] "Flows without a single answer, of several that one process sends. A run fails if no flow has one.", summary Count: u64;
+        late_p50_ms "lateness, median" ["ms", NONE] "Time by which packets left later than they were due; median, to 1 %. At a relay a packet is due when its links release it; at a sender when its pacer does, or when the report comes that makes room for it. Of several flows that one process sends, the longest median.", summary Level: Option<f64>, shown 15;
         late_p95_ms "lateness, 95 %" ["ms", NONE] "The same, 95th percentile.", summary Level: Option<f64>, shown 16;
         late_p99_ms "lateness, 99 %" ["ms", NONE] "The same, 99th percentile.", summary Level: Option<f64>, shown 17;
         late_max_ms "lateness, largest" ["ms", NONE] "The same, largest, exact.", summary Level: Option<f64>, shown 18;

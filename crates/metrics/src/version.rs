@@ -1,4 +1,4 @@
-//! What made a result: the version that summaries and captures name.
+//! The build that made a result: the version that summaries and captures name.
 
 use std::sync::OnceLock;
 

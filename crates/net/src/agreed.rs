@@ -1,17 +1,17 @@
-//! What both ends of a call know of its packets before the first: SDP says it to a browser, Paceline's own ends are born with it.
+//! The terms of a call that both ends know before its first packet: SDP says it to a browser, Paceline's own ends are born with it.
 
 use crate::NetError;
 use paceline_transport::rtp::{PAYLOAD_TYPE, TRANSPORT_WIDE_ELEMENT};
 use paceline_wire::rtp::expect_payload_type;
 
-/// What the packets of a call are like.
+/// The form of a call's packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Agreed {
     /// RTP payload type of the media.
     pub payload_type: u8,
     /// Local identifier of the header extension's element with the transport-wide number, 1 to 14 (RFC 8285 section 4.2).
     pub transport_wide: u8,
-    /// What the media is.
+    /// The kind of media.
     pub media: Media,
     /// How packets of its only stream are sent again, if they are.
     pub repair: Option<Repair>,
@@ -28,7 +28,7 @@ pub struct Repair {
     pub payload_type: u8,
 }
 
-/// What the payload of media packets is.
+/// The kind of payload of media packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Media {
     /// Nothing but when it was captured and sent ([`paceline_wire::timing`]).

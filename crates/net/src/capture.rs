@@ -18,7 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A packet is written when the newest is so much younger. What arrives while others are sent is read after them.
+/// A packet is written when the newest is so much younger. A packet that arrives while others are sent is read after them.
 const DELAY: TimeDelta = TimeDelta::from_secs(1);
 /// The most bytes that wait so; at more than 30 Mbit/s the oldest are written earlier.
 const MOST_PENDING: usize = 4 << 20;
@@ -49,7 +49,7 @@ impl GrowingFile {
         Ok(GrowingFile { path: path.into(), growing, file: Some(file), failed: None })
     }
 
-    /// Appends `bytes`. What goes wrong is said at the end, and nothing is written after it.
+    /// Appends `bytes`. An error is said at the end, and nothing is written after it.
     pub fn write(&mut self, bytes: &[u8]) {
         if let (Some(file), None) = (&mut self.file, &self.failed) {
             self.failed = file.write_all(bytes).err();
@@ -84,12 +84,12 @@ impl Drop for GrowingFile {
     }
 }
 
-/// What the datagrams of a socket carry, and how they are shown.
+/// The content of a socket's datagrams, and how they are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shown {
     /// DCCP, as it would be without UDP.
     Dccp,
-    /// What they are.
+    /// As UDP.
     Udp,
 }
 
@@ -97,7 +97,7 @@ pub(crate) enum Shown {
 pub(crate) struct Capture {
     file: GrowingFile,
     shown: Shown,
-    /// What is added to a moment to get nanoseconds since 1970: one difference for the whole file.
+    /// The difference that is added to a moment to get nanoseconds since 1970: one difference for the whole file.
     since_1970: i128,
     local: SocketAddr,
     /// The own address towards the address that was asked for last, if `local` is every address.
@@ -217,7 +217,7 @@ impl Capture {
             Shown::Dccp => to_ip(bytes, &addresses, ecn, &mut packet),
             Shown::Udp => ip::udp(&addresses, (from.port(), to.port()), ecn, bytes, &mut packet),
         };
-        // Only what could be read or written as a packet comes here; what is too long for IP is left out.
+        // Only packets that could be read or written come here; one too long for IP is left out.
         if shown.is_err() {
             return;
         }
@@ -340,7 +340,7 @@ mod tests {
     fn two_runs_do_not_write_one_file_and_a_killed_run_is_no_obstacle() {
         let folder = folder("alone");
         let path = folder.join("same.pcap");
-        // What a killed run left.
+        // The rest of a killed run.
         std::fs::write(folder.join("same.pcap.part"), [7; 5000]).expect("written");
         let mut first = create(&path).expect("a file");
         let error = create(&path).err().expect("one at a time").to_string();

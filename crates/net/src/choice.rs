@@ -47,7 +47,7 @@ pub(crate) enum Over<'a> {
 pub(crate) struct ChosenFlows<'a> {
     /// In the order of the coupling; there is one at least.
     pub flows: Vec<ChosenFlow<'a>>,
-    /// By what they share, if there are several.
+    /// The coupling by which they share, if there are several.
     pub coupling: Option<&'a CouplingSpec>,
 }
 

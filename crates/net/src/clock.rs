@@ -1,7 +1,7 @@
 //! The machine's monotonic clock, and the driver's time that is counted on it.
 //!
-//! Processes on one machine share `CLOCK_MONOTONIC`, but each driver has its own zero. What goes on the wire between
-//! them is therefore a [`Moment`]; what the state machines see is a [`Time`].
+//! Processes on one machine share `CLOCK_MONOTONIC`, but each driver has its own zero. Between them goes a [`Moment`] therefore; the state
+//! machines see a [`Time`].
 
 use paceline_units::{Time, TimeDelta};
 use rustix::time::{ClockId, clock_gettime};
@@ -88,7 +88,7 @@ impl DriverClock {
         self.time_of(Moment::now())
     }
 
-    /// What this clock shows at `moment`; zero before its zero.
+    /// This clock's time at `moment`; zero before its zero.
     pub fn time_of(self, moment: Moment) -> Time {
         Time::from_nanos(moment.0.saturating_sub(self.zero.0))
     }

@@ -5,14 +5,14 @@ use paceline_units::Time;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a run tells while it goes on.
+/// The messages of a run while it goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress<'t> {
     /// A sample was taken at this time of the run.
     Reached(Time),
     /// Something odd that whoever waits for the run should know now.
     Warned(&'t str),
-    /// What the run waits for, after a while.
+    /// The event that the run waits for, after a while.
     Waits(&'t str),
 }
 
@@ -35,10 +35,10 @@ impl Progress<'_> {
     }
 }
 
-/// Who is told how a run goes.
+/// The listener that is told how a run goes.
 pub(crate) type Told<'a> = dyn Fn(Progress<'_>) + Sync + 'a;
 
-/// What a caller holds of a run while it goes on.
+/// A caller's handle of a run while it goes on.
 #[derive(Clone, Copy)]
 pub struct Control<'a> {
     /// Set by anybody, such as a handler of Ctrl-C: the run ends within a tenth of a second, with its figures so far.

@@ -1,4 +1,4 @@
-//! What both ends of a DCCP flow need over sockets.
+//! The common parts of both ends of a DCCP flow over sockets.
 
 use paceline_media::Source;
 use paceline_scenario::build::DccpParts;

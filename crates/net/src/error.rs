@@ -1,4 +1,4 @@
-//! What can go wrong on the network, for the person at the terminal.
+//! Errors of the network, for the person at the terminal.
 
 use paceline_scenario::nearest;
 use paceline_transport::dccp::{Ended, FLOW_PORTS};
@@ -101,7 +101,7 @@ fn suggestion(found: &str, known: &[String]) -> String {
     name.map_or(String::new(), |name| format!("; did you mean {name}?"))
 }
 
-/// What a reset in a handshake means to who wanted the connection.
+/// The error for a reset in a handshake, told to the end that wanted the connection.
 fn no_connection(address: SocketAddr, Ended { reason, by_peer }: Ended, service: ServiceCode) -> String {
     match reason.code {
         ResetCode::BAD_SERVICE_CODE => format!(

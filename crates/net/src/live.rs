@@ -1,7 +1,7 @@
 //! A whole call on this machine, in real time: sender, relay and receiver in one process, each on a thread of its own.
 //!
-//! They speak over ports of loopback that the system chooses, so that no port can be in use. Whoever ends the process ends
-//! all three, however; and one that fails ends the others.
+//! They speak over ports of loopback that the system chooses, so that no port can be in use. The end of the process is the end of all
+//! three, however; and a thread that fails ends the others.
 
 use crate::{
     Control, NetError, NetOutput, Progress, ReceiveOptions, Receiver, Relay, RelayOptions, SendOptions,
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// How long relay and receiver may still take after the sender: what is under way arrives, and connections are closed.
 const DRAINING: Duration = Duration::from_secs(4);
 
-/// What a call on this machine is told beyond the scenario.
+/// Options of a call on this machine beyond the scenario.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LiveOptions {
     /// The flow of the scenario; none: the only one, all that share by its only coupling, or all that share nothing but their links.
@@ -29,7 +29,7 @@ pub struct LiveOptions {
     pub receiver_capture: Option<PathBuf>,
 }
 
-/// What each end of a call knows of it.
+/// The figures of each end of a call.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LiveOutput {
     /// Figures of the sender.
@@ -51,7 +51,7 @@ type Ended = (usize, Result<NetOutput, NetError>);
 /// end; `control.stop` is set then.
 ///
 /// # Errors
-/// Those of the three ends. One that comes up while they run names its end.
+/// The errors of the three ends. An error that comes up while they run names its end.
 pub fn live(loaded: &Loaded, options: &LiveOptions, control: &Control<'_>) -> Result<LiveOutput, NetError> {
     let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let flow = &options.flow;
@@ -89,7 +89,7 @@ pub fn live(loaded: &Loaded, options: &LiveOptions, control: &Control<'_>) -> Re
 fn report(place: usize, told: &ToChannel<Ended>, run: impl FnOnce() -> Result<NetOutput, NetError>) {
     let result = catch_unwind(AssertUnwindSafe(run));
     let result = result.unwrap_or(Err(NetError::BrokeDown { end: ENDS[place] }));
-    // Who listens waits for all three.
+    // The listener waits for all three.
     let _ = told.send((place, result));
 }
 

@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 
 /// For so long the address before is silent while packets come from another: longer than a network reorders.
 const SETTLED: TimeDelta = TimeDelta::from_millis(200);
-/// Whoever is not heard again for so long has gone.
+/// Silence after which an address counts as gone.
 const GONE: TimeDelta = TimeDelta::from_secs(10);
 /// The most datagrams that are held: 200 ms of 50 Mbit/s.
 const MOST_HELD: usize = 1024;
@@ -49,12 +49,12 @@ struct Candidate {
     held: VecDeque<HeldDatagram>,
 }
 
-/// What a packet from another address is.
+/// The meaning of a packet from another address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Elsewhere {
     /// None of the sender's, as far as is known.
     Foreign,
-    /// One that may be the sender's: it is held.
+    /// It may be the sender's, and is held.
     Held,
     /// The sender's, which goes on from there: what was held is to be taken, this packet in.
     Moved,
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!((call.counters.sender_moves, call.counters.unknown_peers), (2, 0));
     }
 
-    /// What was under way from the address before comes among the packets from the next.
+    /// Packets under way from the address before come among the packets from the next.
     #[test]
     fn packets_of_both_addresses_overtake_each_other() {
         let mut call = Filtered::new();
@@ -261,7 +261,8 @@ mod tests {
         assert!(call.counters.unknown_peers >= 299, "{:?}", call.counters);
     }
 
-    /// Who knows the SSRC and not the numbers does not take over a call that pauses for less than a second, and begins another after that.
+    /// A stranger who knows the SSRC and not the numbers does not take over a call that pauses for less than a second, and begins another
+    /// after that.
     #[test]
     fn who_knows_the_ssrc_alone_does_not_go_on_with_a_call() {
         let mut call = Filtered::new();

@@ -1,4 +1,4 @@
-//! What a run over real sockets answers: what a simulated one does, and what the sockets saw.
+//! The results of a run over real sockets: those of a simulated one, and counts of the sockets.
 
 pub use paceline_metrics::NetCounters;
 use paceline_metrics::{Summary, TimeSeries};
@@ -14,6 +14,6 @@ pub struct NetOutput {
     pub links: TimeSeries,
     /// Counts of the datagrams that the sockets saw.
     pub counters: NetCounters,
-    /// What was odd but no reason to stop.
+    /// Oddities that were no reason to stop.
     pub warnings: Vec<String>,
 }

@@ -11,7 +11,7 @@ use paceline_wire::rtp::{self, RtpView};
 use std::net::SocketAddr;
 
 /// A sender that is silent for so long gives way to another that is not: longer than a stream is between two frames, shorter
-/// than a person waits for a call. Whoever is refused for so long without such a silence is a steady second sender.
+/// than a person waits for a call. A sender that is refused for so long without such a silence is a steady second sender.
 const SILENT: TimeDelta = TimeDelta::from_secs(1);
 /// How many refused senders are watched at a time.
 const WATCHED: usize = 4;
@@ -29,7 +29,7 @@ pub(crate) struct SenderFilter {
     refused: Vec<RefusedSender>,
     /// Where the sender goes on, if that is elsewhere.
     next: NextAddress,
-    /// What is to be said of the first steady second sender, of the last that a sender gave way to, and of the last address that a sender
+    /// Messages on the first steady second sender, of the last that a sender gave way to, and of the last address that a sender
     /// left.
     said: [Option<String>; 3],
 }
@@ -87,7 +87,7 @@ impl SenderFilter {
         Some(view.header.payload_type) == if repairs { self.repairs } else { Some(self.payload_type) }
     }
 
-    /// What is to be said of senders beside the one that was listened to, if anything is.
+    /// Messages on senders beside the one that was listened to.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.said.clone().into_iter().flatten()
     }
@@ -216,15 +216,15 @@ enum Admission<K> {
 
 /// Locks on to one peer.
 ///
-/// A peer that was heard only once gives way to another: a stray datagram that happens to look valid does no harm. One
-/// that was heard twice, whoever came in between, keeps the lock until it has been silent for `patience` and another has then
-/// been heard twice within that time: a stray datagram does not end a pause.
+/// A peer that was heard only once gives way to another: a stray datagram that happens to look valid does no harm. A peer that was heard
+/// twice, whoever came in between, keeps the lock until it has been silent for `patience` and another has then been heard twice within that
+/// time: a stray datagram does not end a pause.
 #[derive(Clone, Debug)]
 struct PeerLock<K> {
     peer: Option<Peer<K>>,
     /// Peers that gave way, the last one first.
     once: Vec<K>,
-    /// Who was heard last while the peer was silent, and when.
+    /// The peer that was heard last while the locked one was silent, and when.
     next: Option<(K, Time)>,
     patience: TimeDelta,
 }

@@ -74,7 +74,7 @@ impl Port {
         }
     }
 
-    /// Sends the datagram in `bytes` alone. What the system does not take is lost like any other.
+    /// Sends the datagram in `bytes` alone. A datagram that the system does not take is lost like any other.
     pub fn send(&mut self, to: SocketAddr, ecn: Ecn, counters: &mut NetCounters) {
         let left = Moment::now();
         let sent = self.socket.send(&self.bytes, to, ecn);

@@ -24,7 +24,7 @@ const PATIENCE: TimeDelta = TimeDelta::from_secs(10);
 /// How many arrivals a reflector tells of at once: an answer may be lost, not twenty.
 const TOLD: usize = 20;
 
-/// What a prober is told.
+/// Options of a prober.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ProbeOptions {
     /// Where packets go: a reflector, or a relay before it.
@@ -107,7 +107,7 @@ impl Run {
             };
             let mut bytes = Vec::new();
             let written = rtp::encode(&header, self.payload, 0, &mut bytes).is_ok();
-            // What the system refuses to send is lost like what a router drops.
+            // A probe that the system refuses to send is lost like one that a router drops.
             let _ = written && self.port.send(&bytes, self.to, Ecn::NotEct).is_ok();
         }
     }
@@ -196,7 +196,7 @@ impl Reflector {
     }
 }
 
-/// What to answer to a datagram that arrived: nothing if it is no probe, or has no room for an answer.
+/// The answer to a datagram that arrived: nothing if it is no probe, or has no room for an answer.
 fn answer(
     last: &mut VecDeque<(SocketAddr, u32, u16, Time)>,
     from: SocketAddr,

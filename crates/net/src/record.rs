@@ -1,4 +1,4 @@
-//! What one end writes down of its flows: figures and time series, of what it can know.
+//! One end's record of its flows: figures and time series, of what it can know.
 
 use crate::choice::ScenarioFlow;
 use crate::control::{Progress, Told};
@@ -62,7 +62,7 @@ impl<'a> FlowRecord<'a> {
     }
 }
 
-/// What is left of a flow's driver that has ended.
+/// The rest of a flow's driver that has ended.
 pub(crate) struct Ended<'a> {
     pub record: FlowRecord<'a>,
     /// When it ended, since the run's zero.
@@ -73,7 +73,7 @@ pub(crate) struct Ended<'a> {
     pub unanswered: Option<NetError>,
 }
 
-/// What came of flows of one path, which name what is said of them where there are several. `beside`: what is said of all.
+/// Joins the outcome of flows of one path; messages name their flow where there are several. `beside`: messages on all of them.
 ///
 /// # Errors
 /// If nothing ever came back to any of them.
@@ -97,12 +97,12 @@ pub(crate) fn joined(mut ended: Vec<Ended<'_>>, beside: Vec<String>) -> Result<N
     Ok(finish(records, ran, &[], counters, warnings))
 }
 
-/// What is said of a flow, with its name where there are several.
+/// A message on a flow, with its name where there are several.
 pub(crate) fn named(several: bool, name: &str, said: String) -> String {
     if several { format!("flow {name}: {said}") } else { said }
 }
 
-/// What came of a run of several flows, all of one path, that ended `ran` after its zero.
+/// The outcome of a run of several flows, all of one path, that ended `ran` after its zero.
 pub(crate) fn finish(
     records: Vec<FlowRecord<'_>>,
     ran: Time,

@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// The program at the other end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Remote {
-    /// One that does as the texts say.
+    /// A peer that does as the texts say.
     #[default]
     Standard,
     /// The test programs of EricssonResearch/scream. They count the packets of a report block less one, say of their only stream

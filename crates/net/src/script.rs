@@ -22,7 +22,7 @@ use paceline_units::{Bitrate, Ecn, TimeDelta};
 /// An unknown peer that took a silent sender's place gives it back after a second of silence; another second is for numbers that
 /// were led astray.
 const RECOVERY: TimeDelta = TimeDelta::from_secs(2);
-/// So many packets of a stream may go unreported once nobody interferes: one is refused for an unknown peer that was there
+/// Most packets of a stream that may go unreported once nobody interferes: one is refused for an unknown peer that was there
 /// before, or for numbers that were led astray (RFC 3550 appendix A.1), and one for timestamps.
 const LED_BACK: usize = 2;
 /// A sender that has nothing in its way sends within so long and so many of the round trips that it has seen: before that what

@@ -72,7 +72,7 @@ fn merged(mut spans: Vec<(Time, Time)>) -> Vec<(Time, Time)> {
     merged
 }
 
-/// What did not come.
+/// The awaited thing that did not come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Awaited {
     /// Packets of a flow, at a receiver or a relay.
@@ -150,7 +150,7 @@ impl Silences {
         Some(format!("{} since {:.1} s", self.awaited.absent(), heard.as_secs_f64()))
     }
 
-    /// The run is over at `now`: a silence ends with it. What is to be said of all of them.
+    /// The run is over at `now`: a silence ends with it. Messages on all of them.
     pub fn finish(&mut self, now: Time) -> Vec<String> {
         let _ = self.check(now);
         self.end(now);
@@ -167,7 +167,7 @@ impl Silences {
     }
 }
 
-/// That the sender of a flow has not come, for people.
+/// Message that the sender of a flow has not come.
 pub(crate) fn never_came(address: SocketAddr, counters: &NetCounters) -> String {
     match counters.received {
         0 => format!("nothing has arrived at {address}"),

@@ -66,7 +66,7 @@ impl HeldDatagram {
     }
 }
 
-/// What a datagram is beside its bytes.
+/// The facts of a datagram beside its bytes.
 #[derive(Clone, Copy, Debug)]
 struct Envelope {
     length: usize,
@@ -188,7 +188,7 @@ impl UdpPort {
     }
 }
 
-/// What the system says of a datagram.
+/// The system's facts of a datagram.
 fn envelope(message: &RecvMsg<'_, '_, SockaddrStorage>, clocks: StampReader) -> Envelope {
     let (mut ecn, mut stamp) = (Ecn::NotEct, None);
     for control in message.cmsgs().into_iter().flatten() {

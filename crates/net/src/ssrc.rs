@@ -1,4 +1,4 @@
-//! What an end takes part in RTCP with, and the clock of its media.
+//! The name with which an end takes part in RTCP, and the clock of its media.
 
 use crate::clock::ntp_now;
 use paceline_transport::rtp::rtcp::{NtpClock, RtcpConfig};

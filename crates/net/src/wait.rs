@@ -23,7 +23,7 @@ pub(crate) const LONGEST_SLEEP: TimeDelta = TimeDelta::from_millis(100);
 const CLOSING: TimeDelta = TimeDelta::from_secs(1);
 const LONGEST_CLOSING: TimeDelta = TimeDelta::from_secs(5);
 
-/// The wait for the other end's part in closing a connection. One that is behind, on a busy machine or a long queue, is still heard.
+/// The wait for the other end's part in closing a connection. A peer that is behind, on a busy machine or a long queue, is still heard.
 pub(crate) struct Farewell {
     received: u64,
     until: Time,
@@ -126,7 +126,7 @@ const MEASURED: TimeDelta = TimeDelta::from_millis(200);
 pub(crate) enum Urgency {
     /// An end of a flow.
     End = 20,
-    /// Links. What is late there is late for all flows.
+    /// Links. Lateness there is lateness for all flows.
     Links = 21,
 }
 
@@ -140,7 +140,8 @@ impl PreciseTimers {
     }
 
     /// The same, and the thread comes before all that has no real-time priority, if the system allows it (root, CAP_SYS_NICE or
-    /// RLIMIT_RTPRIO): for a thread that sleeps most of the time and must not be late when it wakes. One that turns out to be always busy loses it.
+    /// RLIMIT_RTPRIO): for a thread that sleeps most of the time and must not be late when it wakes. A thread that turns out to be always
+    /// busy loses it.
     pub fn urgent(urgency: Urgency) -> PreciseTimers {
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
         PreciseTimers { has_priority: schedule(policy, urgency as u8), ..PreciseTimers::new() }

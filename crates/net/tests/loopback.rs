@@ -22,8 +22,8 @@ const CALL: &str = r#"
     return_delay = "20ms"
 "#;
 
-/// What holds however late the machine is: media is carried, shown and reported on, nothing is lost on the way, nothing refused, and
-/// nothing arrives sooner than its link can carry it.
+/// A call whose outcome holds however late the machine is: media is carried, shown and reported on, nothing is lost on the way, nothing
+/// refused, and nothing arrives sooner than its link can carry it.
 fn call() -> LiveOutput {
     let loaded = load(&Origin { text: CALL, file: "loopback.toml", sets: &[] }, &Loader::default());
     let stop = AtomicBool::new(false);

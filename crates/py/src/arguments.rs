@@ -1,4 +1,4 @@
-//! What callers in Python hand over: read, or refused with what was found and what was expected.
+//! Arguments of callers in Python: read, or refused with what was found and what was expected.
 
 use paceline_cc::{Limits, StreamId};
 use paceline_units::{Bitrate, Time, TimeDelta};
@@ -141,7 +141,7 @@ fn text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(value.str()?.to_string())
 }
 
-/// What `make` makes of the names and values of keyword arguments, as text; what it says is wrong is an error.
+/// The object that `make` makes of the names and values of keyword arguments, as text; its complaint is an error.
 pub(crate) fn configured<T, E: Display>(
     py: Python<'_>,
     given: Option<&Bound<'_, PyDict>>,

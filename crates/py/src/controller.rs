@@ -194,7 +194,7 @@ impl Controller {
         Ok(())
     }
 
-    /// What the controller puts on the packet of a stream that leaves now, for its receiver half: its round-trip time in seconds
+    /// The controller's annotation of the packet of a stream that leaves now, for its receiver half: its round-trip time in seconds
     /// (tfrc), a counter (ccid3), or `None`.
     #[pyo3(signature = (now_s, *, stream=0))]
     fn annotation(

@@ -60,7 +60,7 @@ pub fn exchange(
     }
 }
 
-/// What a sender is told of an exchange: the socket, by what its flows find their group, its name, and the kind of coupling.
+/// The facts of an exchange for a sender: the socket, the rule by which its flows find their group, its name, and the kind of coupling.
 pub fn options(
     socket: Option<PathBuf>,
     group_by: &str,

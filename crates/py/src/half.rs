@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a controller puts on a packet: a counter, or a round-trip time in seconds.
+/// A controller's annotation of a packet: a counter, or a round-trip time in seconds.
 #[derive(FromPyObject, IntoPyObject)]
 pub(crate) enum Put {
     Counter(u8),
@@ -23,7 +23,7 @@ impl From<Annotation> for Put {
     }
 }
 
-/// What controllers that go by messages of their own (tfrc, ccid3) have with the receiver.
+/// The part at the receiver of controllers that go by messages of their own (tfrc, ccid3).
 ///
 /// Times are in seconds of a clock with any zero, 0 or more: monotonic ones, or those since 1970, of which a float is exact to 0.12 us. Sizes
 /// are in bytes on the link, rates in Mbit/s.

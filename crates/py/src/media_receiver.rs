@@ -40,7 +40,7 @@ impl MediaReceiver {
     }
 }
 
-/// That a stream of this SSRC was expected.
+/// Error if no stream of this SSRC is expected.
 fn expected(py: Python<'_>, known: bool, ssrc: u32) -> PyResult<()> {
     let unknown = || wrong(py, format!("ssrc: found {ssrc}, expected that of a stream that was added"));
     known.then_some(()).ok_or_else(unknown)
@@ -126,7 +126,7 @@ impl MediaReceiver {
         self.lock().leave();
     }
 
-    /// What happened; `None` if nothing more did.
+    /// The next event; `None` if there is none.
     fn poll_event(&self) -> Option<MediaEvent> {
         self.lock().poll_event().map(MediaEvent::from)
     }

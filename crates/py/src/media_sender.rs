@@ -46,7 +46,7 @@ pub struct MediaDatagram {
     ecn: u8,
 }
 
-/// What happened: `kind` is `discarded`, `key_frame`, `ended`, `ssrc_changed` or `broken`; what it does not speak of is `None`.
+/// An event: `kind` is `discarded`, `key_frame`, `ended`, `ssrc_changed` or `broken`; what it does not speak of is `None`.
 #[pyclass(frozen, get_all, module = "paceline._core")]
 #[derive(Default)]
 pub struct MediaEvent {
@@ -260,7 +260,7 @@ impl MediaSender {
         }))
     }
 
-    /// A datagram of RTCP came from the receiver. What cannot be read is counted.
+    /// A datagram of RTCP came from the receiver. A datagram that cannot be read is counted.
     #[pyo3(name = "receive", signature = (now_s, data, *, ecn=0))]
     fn receive(
         &self,
@@ -274,7 +274,7 @@ impl MediaSender {
         Ok(())
     }
 
-    /// What happened; `None` if nothing more did.
+    /// The next event; `None` if there is none.
     fn poll_event(&self) -> Option<MediaEvent> {
         let mut stepped = self.lock();
         let event = stepped.sender.poll_event()?;

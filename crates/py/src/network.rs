@@ -20,7 +20,7 @@ use std::time::Duration;
 /// How often Python is asked whether to go on, and told how far the run is.
 const LOOK_UP: Duration = Duration::from_millis(100);
 
-/// What Ctrl-C means.
+/// The meaning of Ctrl-C.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interrupt {
     /// The run is given up.
@@ -29,7 +29,7 @@ pub(crate) enum Interrupt {
     Ends,
 }
 
-/// Who is told of a run while it goes on: how far it is, as a part of it, and what whoever waits for it should know at once.
+/// Listeners to a run while it goes on: to its progress, as a part of it, and to messages for people who wait for it.
 #[derive(Default)]
 pub(crate) struct Listeners {
     pub progress: Option<Py<PyAny>>,
@@ -169,7 +169,7 @@ pub(crate) fn address(py: Python<'_>, text: &str, beside: Option<SocketAddr>) ->
     py.detach(|| resolve_address(text, beside)).map_err(failure)
 }
 
-/// What was asked for wrongly is a ValueError, what the system refuses an OSError.
+/// A wrong argument is a ValueError, a refusal of the system an OSError.
 pub(crate) fn failure(error: NetError) -> PyErr {
     match error {
         NetError::Address { .. }
@@ -223,7 +223,7 @@ fn drive(
     Ok(output(loaded, attend(py, loaded, interrupt, told, work)?))
 }
 
-/// What Python sees of one end.
+/// The results of one end for Python.
 pub(crate) fn output(loaded: &Loaded, ended: NetOutput) -> RunOutput {
     let NetOutput { summary, flows, links, counters, mut warnings } = ended;
     warnings.extend(loaded.parts.warnings.iter().cloned());
@@ -251,7 +251,7 @@ fn pause(span: Duration) {
     std::thread::sleep(span);
 }
 
-/// What a run has told that Python has still to be told.
+/// Messages of a run that Python has still to be told.
 #[derive(Default)]
 struct Heard {
     reached: AtomicU64,
@@ -285,7 +285,7 @@ fn look_up(py: Python<'_>, told: &Listeners, heard: &Heard, duration: f64) -> Py
     Ok(())
 }
 
-/// That streams did not go on as they began, for people; nothing if they did.
+/// Message that streams did not go on as they began; none if they did.
 fn resynchronised(counters: &paceline_net::NetCounters) -> Option<String> {
     let times = counters.resynchronised;
     (times > 0).then(|| {
@@ -293,7 +293,7 @@ fn resynchronised(counters: &paceline_net::NetCounters) -> Option<String> {
     })
 }
 
-/// What the sockets refused, for people; nothing if nothing.
+/// Message on the datagrams that the sockets refused; none if there were none.
 fn refused(counters: &paceline_net::NetCounters) -> Option<String> {
     let counts = [
         ("malformed", counters.malformed),

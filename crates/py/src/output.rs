@@ -1,4 +1,4 @@
-//! What a run leaves behind, as Python sees it.
+//! The results of a run, as Python sees them.
 
 use paceline_metrics::{ColumnData, TimeSeries};
 use pyo3::prelude::*;
@@ -11,7 +11,7 @@ pub struct RunOutput {
     #[pyo3(get)]
     summary_json: String,
     resolved: paceline_scenario::Scenario,
-    /// What was odd but did not stop the run.
+    /// Oddities that did not stop the run.
     #[pyo3(get)]
     warnings: Vec<String>,
     flow_rows: TimeSeries,
@@ -38,7 +38,7 @@ impl RunOutput {
         self.resolved.to_toml()
     }
 
-    /// The columns of flows.parquet: name, unit, definition and buffers in Arrow's layout. Those of numbers are the validity
+    /// The columns of flows.parquet: name, unit, definition and buffers in Arrow's layout. The buffers of numbers are the validity
     /// bits (none if every number is there) and the float64 values; those of texts the names and the int32 index of each row.
     #[getter]
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// nothing was heard of a packet.
 type Times<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
-/// What a probe saw: the transfer, the packets at a part of its rate, the shortest round trip in seconds, and the transfer's
+/// The observations of a probe: the transfer, the packets at a part of its rate, the shortest round trip in seconds, and the transfer's
 /// receiving rate in bit/s.
 type Seen<'py> = (Times<'py>, Times<'py>, Option<f64>, Option<f64>);
 

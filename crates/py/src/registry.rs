@@ -1,4 +1,4 @@
-//! What there is to choose from.
+//! The registries to choose from.
 
 use paceline_scenario::registry;
 use pyo3::exceptions::PyRuntimeError;

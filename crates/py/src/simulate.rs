@@ -24,7 +24,7 @@ const CAPTURED: TimeDelta = TimeDelta::from_millis(10);
 
 /// Simulates a scenario. Releases the interpreter; Ctrl-C ends it. `encoders` are those of its streams of pictures, in their
 /// order; the second value is what became of the packets of each. Large worlds run on `threads`, or on all cores; pictures are
-/// encoded by one. What passes `capture_at` is written into the file `capture`.
+/// encoded by one. Packets that pass `capture_at` are written into the file `capture`.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, encoders=vec![], progress=None, threads=None, capture=None, capture_at="sender"))]
 #[allow(clippy::too_many_arguments, reason = "each has its name in Python")]
@@ -75,7 +75,7 @@ pub fn run<'py>(
 struct Capture {
     file: GrowingFile,
     place: CapturePlace,
-    /// What is to be written next.
+    /// Blocks to be written next.
     blocks: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! From what Python hands over to a loaded scenario.
+//! From Python's arguments to a loaded scenario.
 
 use crate::{ScenarioError, video};
 use paceline_scenario::{Loaded, Loader, Origin, TypedValue, load};
@@ -81,7 +81,7 @@ impl Scenario {
         video::streams(py, &self.loaded)
     }
 
-    /// What was odd in the files.
+    /// Oddities of the files.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.loaded.parts.warnings.clone()

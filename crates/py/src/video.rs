@@ -110,7 +110,7 @@ fn in_base_units<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyA
     }
 }
 
-/// What became of the packets of each stream of pictures, in the order of [`streams`]: columns of little-endian float64 in
+/// The fate of the packets of each stream of pictures, in the order of [`streams`]: columns of little-endian float64 in
 /// milliseconds, NaN for what is absent.
 pub fn packets<'py>(
     py: Python<'py>,

@@ -17,7 +17,7 @@ fn main() -> Result<(), String> {
     Ok(())
 }
 
-/// What stands in the place of a line: a family, or one of it.
+/// The tables in the place of a line: a family, or one of it.
 fn tables(wanted: &str) -> Result<String, String> {
     let (family, kind) = wanted.split_once(' ').map_or((wanted, None), |(family, kind)| (family, Some(kind)));
     if family == "overview" {
@@ -47,7 +47,7 @@ fn all(listing: &Listing) -> String {
 /// The parameters of one kind.
 fn table(entry: &Entry) -> String {
     let rows: String = entry.parameters.iter().map(row).collect();
-    format!("| key | default | allowed | what it does |\n|---|---|---|---|\n{rows}")
+    format!("| key | default | allowed | effect |\n|---|---|---|---|\n{rows}")
 }
 
 fn row(parameter: &Parameter) -> String {

@@ -1,4 +1,4 @@
-//! From what a scenario says to the parts that run it: files read, links and endpoints configured.
+//! From a scenario to the parts that run it: files read, links and endpoints configured.
 
 mod conversations;
 mod parts;
@@ -36,9 +36,9 @@ use std::fmt::Display;
 pub struct Origin<'a> {
     /// Text of the scenario.
     pub text: &'a str,
-    /// What messages call the text; its stem names a scenario without a name.
+    /// Name of the text in messages; its stem names a scenario without a name.
     pub file: &'a str,
-    /// What `--set` changes: path and value, in order.
+    /// Changes by `--set`: path and value, in order.
     pub sets: &'a [(String, String)],
 }
 
@@ -47,7 +47,7 @@ pub struct Origin<'a> {
 pub struct Loaded {
     /// The scenario, its files by absolute names: written out, it can be run from anywhere.
     pub scenario: Scenario,
-    /// What it is built of.
+    /// Its parts.
     pub parts: Parts,
 }
 
@@ -450,7 +450,7 @@ impl Builder<'_> {
 /// Datagrams that wait at most; of a frame that finds no room the rest is discarded.
 const DCCP_SEND_QUEUE: usize = 100_000;
 
-/// What both ends of a DCCP flow do.
+/// Configuration of both ends of a DCCP flow.
 fn dccp_config(flow: &FlowSpec, spec: &DccpSpec, ccid: Ccid) -> DccpConfig {
     let payload = flow.packet_size - spec.header();
     DccpConfig {
@@ -478,7 +478,7 @@ fn source_table(flow: &FlowSpec, stream: &StreamSpec) -> String {
     }
 }
 
-/// What was found, and where in which file.
+/// The text found, and its place in which file.
 fn in_file(found: &str, line: Option<usize>, path: &str) -> String {
     match line {
         Some(line) => format!("{found} in line {line} of {path}"),

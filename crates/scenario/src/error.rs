@@ -1,4 +1,4 @@
-//! What is said about a scenario that is wrong: where, which key, what was found, what was expected.
+//! The error of a wrong scenario: where, which key, what was found, what was expected.
 
 use std::fmt;
 
@@ -22,9 +22,9 @@ pub struct ScenarioError {
     pub place: Place,
     /// The dotted path of the key; empty where the whole text is meant.
     pub key: String,
-    /// What was found there.
+    /// The text found there.
     pub found: String,
-    /// What was expected.
+    /// The text expected.
     pub expected: Box<str>,
     /// The nearest valid name or value.
     pub hint: Option<Box<str>>,

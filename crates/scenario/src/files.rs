@@ -12,16 +12,16 @@ pub const MAX_FILE: u64 = 512 << 20;
 pub struct Loader {
     /// The folder of the scenario.
     pub base_dir: PathBuf,
-    /// What `--data` and `PACELINE_DATA` name, in this order.
+    /// Folders that `--data` and `PACELINE_DATA` name, in this order.
     pub data_dirs: Vec<PathBuf>,
 }
 
 /// A file that could not be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileError {
-    /// What is wrong.
+    /// The text found.
     pub found: String,
-    /// What was expected.
+    /// The text expected.
     pub expected: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a scenario says: its schema and defaults, and what there is to choose from.
+//! The content of a scenario: its schema and defaults, and what there is to choose from.
 //!
 //! Lives between the parts and the drivers: it reads the text of a scenario and builds links, endpoints and recorders from
 //! it. It opens the files that a scenario names, and nothing else.

@@ -19,11 +19,11 @@ pub struct Given {
 /// A link under a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Network {
-    /// What a scenario calls it.
+    /// Its name in scenarios.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Its description, in a line.
     pub help: &'static str,
-    /// What it says of a link.
+    /// Its keys of a link.
     pub keys: &'static [Given],
 }
 

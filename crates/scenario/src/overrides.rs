@@ -119,7 +119,7 @@ fn describe(item: &Item) -> String {
     }
 }
 
-/// What is declared of the keys in the table at `way`, as far as some of them exclude others.
+/// The declarations of the keys in the table at `way`, as far as some of them exclude others.
 fn declared(way: &[String]) -> &'static [&'static [Spec]] {
     let way: Vec<&str> = way.iter().map(String::as_str).collect();
     match way.as_slice() {
@@ -181,7 +181,7 @@ pub(crate) fn place(
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
     let paths: Vec<_> = sets.iter().map(|(path, _)| (path, normal(path))).collect();
-    // What was set last weighs most; a key inside what was set, before a table around it.
+    // The last setting weighs most; a key inside a setting, before a table around it.
     let blamed = paths.iter().rev().find(|(_, path)| inside(&error.key, path));
     let blamed = blamed.or_else(|| {
         let line = line_of(text, file, &error.key);

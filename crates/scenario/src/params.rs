@@ -34,7 +34,7 @@ pub(crate) fn set(
     set_some(table, params)
 }
 
-/// The same of a table that has other keys as well. What has an owner ([`Kind::Family`], [`Kind::Other`])
+/// The same of a table that has other keys as well. A parameter that has an owner ([`Kind::Family`], [`Kind::Other`])
 /// is left to it.
 pub(crate) fn set_some(table: &Table<'_>, params: &mut impl ParamSet) -> Result<(), ScenarioError> {
     for spec in params.specs().iter().filter(|spec| !matches!(spec.kind, Kind::Family(_) | Kind::Other(_))) {
@@ -117,7 +117,7 @@ fn missing(table: &Table<'_>, spec: &Spec) -> ScenarioError {
     table.missing(spec.name, &format!("{expected}: {}", spec.help))
 }
 
-/// What `node` says of the parameter `spec`, within its range.
+/// The value of the parameter `spec` in `node`, within its range.
 fn value(spec: &Spec, node: &Node<'_>) -> Result<Value, ScenarioError> {
     let of_list = |kind: Kind| {
         let item = Spec { kind, ..*spec };
@@ -145,12 +145,12 @@ fn value(spec: &Spec, node: &Node<'_>) -> Result<Value, ScenarioError> {
     Ok(value)
 }
 
-/// What stands for no limit, where the range allows it.
+/// The value that stands for no limit, where the range allows it.
 fn unlimited(spec: &Spec) -> Option<Value> {
     Value::unlimited(spec.kind).filter(|value| spec.check(value).is_ok())
 }
 
-/// What a table inside says.
+/// The values of a table inside.
 fn table(specs: &[Spec], table: &Table<'_>) -> Result<Vec<(&'static str, Value)>, ScenarioError> {
     table.only(&names(&[], specs))?;
     if let Some(spec) =

@@ -134,7 +134,7 @@ impl Parameter for States {
 }
 
 impl RateSpec {
-    /// What a scenario writes for it.
+    /// Its value in a scenario.
     pub(crate) fn to_value(&self) -> Value {
         match self {
             RateSpec::Constant(rate) => Value::Rate(*rate),

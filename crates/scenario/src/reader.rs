@@ -373,7 +373,7 @@ fn is_number(number: &str) -> bool {
     Dimension::Size.parse(&format!("{number}MB")) != Err(QuantityError::Malformed)
 }
 
-/// What a value is, for people.
+/// A value's description, for people.
 fn describe(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) if text.chars().count() > 60 => {

@@ -32,7 +32,7 @@ impl Scenario {
     pub fn pairs_recorder(&self, coupling: &CouplingSpec) -> Option<PairsRecorder> {
         coupling.detection.as_ref()?;
         let flows = coupling.groups.concat();
-        // Who is in no group shares with nobody: a number of its own, above those of the groups.
+        // A flow in no group shares with nobody: a number of its own, above those of the groups.
         let number = |groups: &[Vec<usize>], place: usize| {
             let found = groups.iter().position(|group| group.contains(&flows[place]));
             found.unwrap_or(groups.len() + place)

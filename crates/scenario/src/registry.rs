@@ -1,4 +1,4 @@
-//! What `paceline list` prints, as data.
+//! The listing of `paceline list`, as data.
 
 use crate::networks::{Given, NETWORKS, Network};
 use crate::rate::{MmwaveSpec, TraceSpec};
@@ -50,7 +50,7 @@ pub struct Parameter {
     pub default: Option<String>,
     /// The values that differ from the default, by profile.
     pub profiles: BTreeMap<&'static str, String>,
-    /// What it is measured in: time, rate, size, ratio, count, flag, or the names there are.
+    /// Its unit: time, rate, size, ratio, count, flag, or the names there are.
     pub unit: Cow<'static, str>,
     /// The smallest value; absent where nothing limits it.
     pub min: Option<String>,
@@ -221,7 +221,7 @@ pub fn traces() -> Listing {
     recordings.chain([listed("mmwave", GENERATOR, &MmwaveSpec::default())]).collect()
 }
 
-/// What stands beside `trace` and `format`.
+/// The keys beside `trace` and `format`.
 fn recording(format: TraceFormat) -> Entry {
     let usual = TraceSpec { options: TraceOptions::new(format), ..TraceSpec::default() };
     let missing = usual.contradiction().map_or_else(|error| error.name, |()| String::new());
@@ -233,7 +233,7 @@ fn recording(format: TraceFormat) -> Entry {
     Entry { kind: format.name(), help: format.help(), profiles: Vec::new(), parameters: parameters.collect() }
 }
 
-/// What draws frame sizes, and what draws connection vectors.
+/// Generators of frame sizes and of connection vectors.
 pub fn generators() -> Listing {
     [family::<FrameGenerator>(), family::<VectorGenerator>()].concat()
 }
@@ -294,7 +294,7 @@ pub fn transports() -> Listing {
     let mut tcp = listed("tcp", "A TCP connection", &TcpConfig::default());
     tcp.parameters.push(shown(&window, None));
     vec![
-        listed("bitrate", "What the target of media may be", &BitrateKeys::default()),
+        listed("bitrate", "Limits of the target of media", &BitrateKeys::default()),
         listed("rtp", "An RTP session", &RtpIdentity::default()),
         tcp,
         listed("dccp", "A DCCP connection", &DccpSpec::default()),

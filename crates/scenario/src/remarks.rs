@@ -1,4 +1,4 @@
-//! What is odd about a scenario, or about what came of it, and is no error.
+//! Oddities of a scenario, or of its outcome, that are no errors.
 
 use crate::build::Loaded;
 use crate::overrides::quoted_key;
@@ -15,7 +15,7 @@ const FASTEST: Bitrate = Bitrate::from_bps(100_000_000_000);
 /// A flow that had less time need not have been heard of.
 const SHORTEST: TimeDelta = TimeDelta::from_secs(1);
 
-/// That a recorded rate is in another unit than Mbit/s, if no link can be so fast.
+/// Warning of a recorded rate in another unit than Mbit/s, where no link can be so fast.
 pub(crate) fn unit(link: &LinkSpec, config: &LinkConfig) -> Option<String> {
     let recorded = match &link.rate {
         RateSpec::Trace(_) => true,
@@ -29,7 +29,7 @@ pub(crate) fn unit(link: &LinkSpec, config: &LinkConfig) -> Option<String> {
     })
 }
 
-/// That the least bitrate of a flow is more than a link of its path ever has.
+/// Warning of a least bitrate above the rate that a link of the flow's path ever has.
 pub(crate) fn least_bitrate(scenario: &Scenario, flow: &FlowSpec, links: &[LinkConfig]) -> Option<String> {
     let own = flow.streams.iter().filter_map(|stream| Some(stream.limits?.min));
     let of_streams = Bitrate::from_bps(own.map(Bitrate::as_bps).fold(0, u64::saturating_add));
@@ -48,7 +48,7 @@ pub(crate) fn least_bitrate(scenario: &Scenario, flow: &FlowSpec, links: &[LinkC
 }
 
 impl Loaded {
-    /// What is to be said of flows that had a second or more, and none of whose packets arrived.
+    /// Messages on flows that had a second or more, and none of whose packets arrived.
     pub fn nothing_arrived(&self, summary: &Summary) -> Vec<String> {
         self.scenario.flows.iter().filter_map(|flow| self.of_empty_flow(flow, summary)).collect()
     }

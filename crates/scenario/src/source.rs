@@ -41,7 +41,7 @@ impl SourceSpec {
         matches!(self, SourceSpec::ShortTransfers(_) | SourceSpec::Tmix(_))
     }
 
-    /// What judges its frames where they are shown, if it has a model of that.
+    /// The model that judges its frames where they are shown, if it has a model of that.
     pub(crate) fn quality(&self) -> Option<QualityModel> {
         let SourceSpec::CodecModel(spec) = self else { return None };
         Some(QualityModel::new(spec.params.quality, spec.params.fps))
@@ -205,7 +205,7 @@ impl SendingSide {
 }
 
 kinds! {
-    /// What draws connection vectors.
+    /// Generators of connection vectors.
     pub enum VectorGenerator {
         /// Pages of the web, drawn at random: a connection each
         Web("web", DrawnPages),
@@ -217,7 +217,7 @@ params! {
     pub struct DrawnPages {
         seed: Option<u64> = None, else "the run's, by the flow's name", in 0.0, f64::INFINITY, "", "Seed of the draws";
     }
-        /// What they are drawn from.
+        /// Distributions of pages.
     with pages: WebParams;
 }
 
@@ -261,7 +261,7 @@ fn either(recorded: bool, generated: bool, expected: &'static str) -> Result<(),
 }
 
 kinds! {
-    /// What draws frame sizes.
+    /// Generators of frame sizes.
     pub enum FrameGenerator {
         /// Frame sizes drawn at random
         Frames("frames", DrawnFrames),
@@ -285,7 +285,7 @@ params! {
         count: u64 = 6_000, in 1.0, MAX_FRAMES as f64, "ours", "Frames before they repeat";
         seed: Option<u64> = None, else "the run's, by the stream's name", in 0.0, f64::INFINITY, "", "Seed of the draws";
     }
-        /// What the sizes are drawn from.
+        /// Distribution of the sizes.
     with sizes: FrameSizeParams;
     idle in_a_ladder;
 }
@@ -306,7 +306,7 @@ fn in_a_ladder(drawn: &DrawnFrames, name: &str) -> Option<Reason> {
 }
 
 impl DrawnFrames {
-    /// Those of a ladder of `count` frames, or of as many as usual.
+    /// The drawn frames of a ladder of `count` frames, or of as many as usual.
     pub(crate) fn of_ladder(count: Option<u64>) -> DrawnFrames {
         let count = count.unwrap_or(RUNG_FRAMES);
         DrawnFrames {
@@ -323,7 +323,7 @@ params! {
     pub struct Rfc8593Spec {
         model: VideoModelName = VideoModelName::Statistical, as Required, "RFC 8593 5, 6, 7", "Which of the three models; other keys say for which of them they are, if not for all";
     }
-        /// Parameters of the models. Those that the model does not know have their defaults.
+        /// Parameters of the models. Parameters that the model does not know have their defaults.
     with params: VideoModelParams;
     /// The frame sizes of the models with a ladder.
     with ladder: LadderSpec;
@@ -430,7 +430,7 @@ fn rising(rates: &[Bitrate], name: &str, key: &str, expected: &'static str) -> R
 params! {
     /// A rung of a ladder.
     pub struct RungSpec {
-        rate: Bitrate = Bitrate::ZERO, as Required, in 1.0, f64::INFINITY, "RFC 8593 6.1", "What the file was encoded at";
+        rate: Bitrate = Bitrate::ZERO, as Required, in 1.0, f64::INFINITY, "RFC 8593 6.1", "Bitrate at which the file was encoded";
         file: FileName = FileName::default(), as Required, "RFC 8593 6.1", "Its frame sizes";
         format: Option<FrameTraceFormat> = None, else "the first line tells", "", "How the file is written";
     }

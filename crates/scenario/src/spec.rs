@@ -17,11 +17,11 @@ use paceline_wire::dccp::ServiceCode;
 /// Everything a run needs to know, except the contents of the files it names.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scenario {
-    /// What the run is called; the stem of the scenario's file unless given.
+    /// Name of the run; the stem of the scenario's file unless given.
     pub name: String,
     /// How long is simulated; above 0, at most 1e6 s.
     pub duration: TimeDelta,
-    /// What is left out of every statistic at the beginning; below `duration`.
+    /// Time that every statistic leaves out at the beginning; below `duration`.
     pub warmup: TimeDelta,
     /// Root of all random streams; at most 2^63 - 1, what TOML holds.
     pub seed: u64,
@@ -172,9 +172,9 @@ pub struct FlowSpec {
     pub stop: Option<TimeDelta>,
     /// Intervals [from, to) in which its application is silent, in order, without overlap, between start and stop.
     pub pause: Vec<(TimeDelta, TimeDelta)>,
-    /// What its connection does, if its transport is TCP.
+    /// Configuration of its connection, if its transport is TCP.
     pub tcp: Option<TcpConfig>,
-    /// What its connection does, if its transport is DCCP.
+    /// Configuration of its connection, if its transport is DCCP.
     pub dccp: Option<DccpSpec>,
     /// Where the numbers of its packets begin, if its transport is RTP.
     pub rtp: RtpIdentity,
@@ -205,7 +205,7 @@ names! {
 }
 
 params! {
-    /// What a DCCP connection does.
+    /// Configuration of a DCCP connection.
     #[derive(Copy)]
     pub struct DccpSpec {
         sequence_window: u64 = 10_000, in SEQUENCE_WINDOW_MIN as f64, SEQUENCE_WINDOW_MAX as f64, "RFC 4340 7.5.2", "Sequence Window of both ends at first, in packets: about five times those of a round trip, with which it grows. With too small a window a burst of losses ends in Syncs";
@@ -215,7 +215,7 @@ params! {
         handshake: bool = true, "RFC 4340 8.1", "A handshake opens the connection; else it is open, and all is negotiated, at the flow's start";
         rtp: bool = true, else "true; for bulk, and with profile = \"ns2\", false", "RFC 5762", "Each datagram is an RTP packet: 12 B more of header. Without, none are counted, and frames are told apart nevertheless";
         discard_age: Option<TimeDelta> = Some(TimeDelta::from_millis(500)), else "500ms; for bulk, and with profile = \"ns2\", nothing is discarded", in 1e-9, 1e6, "ours", "When the oldest that waits to be sent is older, the send queue is discarded and a key frame asked for, as scream does. To keep everything say a longer time than the run's";
-        service: ServiceCode = ServiceCode::NONE, else "with rtp SC:RTPV, else SC=0", "RFC 4340 8.1.2, RFC 5762 5.2", "What the connection is for";
+        service: ServiceCode = ServiceCode::NONE, else "with rtp SC:RTPV, else SC=0", "RFC 4340 8.1.2, RFC 5762 5.2", "Purpose of the connection";
         short_numbers: bool = false, "RFC 4340 5.1", "Sequence numbers of 24 bits, where the other end agrees";
         options: Bytes = Bytes::new(400), in 0.0, LONGEST_HEADER, "ours", "Room for options beside a full datagram: acknowledgements that find none go by themselves";
         header: Option<Bytes> = None, else "as encoded; with profile = \"ns2\" 32B", in 0.0, LONGEST_HEADER, "ours", "A data packet counts as its payload plus this, and a packet without data as this much more than 16 B longer than it is encoded: for comparison with simulators that count so";
@@ -236,12 +236,12 @@ impl DccpSpec {
         DccpSpec { header, ack_at_once: false, rtp: false, discard_age: None, ..DccpSpec::default() }
     }
 
-    /// What a datagram without options adds to its payload.
+    /// Header of a datagram without options.
     pub fn header(&self) -> Bytes {
         self.header.unwrap_or(DccpSpec::HEADER)
     }
 
-    /// What RTP adds to that.
+    /// RTP's header beside it.
     pub fn rtp_header(&self) -> Bytes {
         if self.rtp { RTP_HEADER } else { Bytes::ZERO }
     }
@@ -273,7 +273,7 @@ impl Transport {
         }
     }
 
-    /// What it adds to the payload of a packet.
+    /// Its header on a packet.
     pub fn header(self) -> Bytes {
         match self {
             Transport::Rtp => RTP_HEADER,
@@ -284,7 +284,7 @@ impl Transport {
     }
 }
 
-/// What steers a flow.
+/// The controller of a flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ControllerSpec {
     /// The named set its parameters started from.
@@ -294,14 +294,16 @@ pub struct ControllerSpec {
 }
 
 impl ControllerSpec {
-    /// What a DCCP connection under the controller does unless it is told otherwise.
+    /// Configuration of a DCCP connection under the controller unless the scenario says otherwise.
     pub fn usual_dccp(&self) -> DccpSpec {
         let usual = if self.profile == "ns2" { DccpSpec::ns2() } else { DccpSpec::default() };
         DccpSpec { ack_vector: self.params.steers() == Steers::Ccid(2), ..usual }
     }
 
-    /// What a TCP connection under the controller does unless it is told otherwise: as the stack that the profile is of. Its
-    /// recovery is that of the controller's name, if there is such a recovery, or of the profile's text.
+    /// Configuration of a TCP connection under the controller unless the scenario says otherwise.
+    ///
+    /// The profile names a TCP stack (`ns2`, `quic`, `linux`) or an RFC; BBR and Prague exist in Linux only and have its timers.
+    /// A controller that is called after a way of recovery (`newreno`, `sack`) has that recovery, any other has the stack's.
     pub fn usual_tcp(&self) -> TcpConfig {
         let linux = matches!(
             self.params,
@@ -329,7 +331,7 @@ impl ControllerSpec {
         self.params.bitrate_names()[2].is_some()
     }
 
-    /// What packets under the controller say of ECN unless the flow is told otherwise.
+    /// ECN of packets under the controller unless the flow is told otherwise.
     pub fn usual_ecn(&self) -> EcnMode {
         if matches!(self.params, ControllerParams::Prague(_)) { EcnMode::L4s } else { EcnMode::Off }
     }
@@ -353,13 +355,13 @@ pub struct StreamSpec {
 }
 
 impl StreamSpec {
-    /// What it is called in results.
+    /// Its name in results.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or("0")
     }
 }
 
-/// What a stream's target bitrate may be, headers in.
+/// Limits of a stream's target bitrate, headers in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamLimits {
     /// Lowest target bitrate; 0 where nothing limits it.

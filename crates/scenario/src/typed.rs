@@ -9,7 +9,7 @@ use paceline_units::param::Spec;
 use paceline_units::text::{Dimension, parse_ticks};
 use toml_edit::{TableLike, Value};
 
-/// What one parameter of a scenario is set to.
+/// Value of one parameter of a scenario.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TypedValue {
     /// A whole number without unit.
@@ -27,7 +27,7 @@ pub enum TypedValue {
 pub struct TypedParameter {
     /// Where it stands, as `--set` names it: `links.bottleneck.delay`.
     pub path: String,
-    /// What it is set to.
+    /// Its value.
     pub value: TypedValue,
     /// The unit of a quantity: `s`, `bit/s` or `B`.
     pub unit: Option<&'static str>,
@@ -75,7 +75,7 @@ fn collect(prefix: &str, table: &dyn TableLike, found: &mut Vec<TypedParameter>)
     }
 }
 
-/// What `value` of the key called `name` is, and its unit.
+/// The typed `value` of the key called `name`, and its unit.
 fn typed(name: &str, value: &Value) -> (TypedValue, Option<&'static str>) {
     match value {
         Value::Integer(count) => (TypedValue::Integer(*count.value()), None),

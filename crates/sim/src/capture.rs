@@ -51,7 +51,7 @@ struct Captured {
     bytes: Range<usize>,
 }
 
-/// What the ends of one flow sent and received since it was last asked for.
+/// Packets that the ends of one flow sent and received since the last call.
 #[derive(Debug)]
 pub struct FlowCapture {
     place: CapturePlace,
@@ -116,7 +116,7 @@ impl FlowCapture {
         let start = self.bytes.len();
         spell(&mut Way { addresses, forward, ecn, spelling, payload }, &mut self.bytes);
         let bytes = start..self.bytes.len();
-        // What no IP packet holds is left out.
+        // A packet that no IP packet holds is left out.
         if !bytes.is_empty() {
             self.packets.push(Captured { at, interface, direction, bytes });
         }
@@ -129,7 +129,7 @@ fn addresses(flow: usize) -> [Ipv4Addr; 2] {
     [0x0a00_0000, 0x0a80_0000].map(|network| Ipv4Addr::from_bits(network | number))
 }
 
-/// What a flow's packets have on the wire that they do not say themselves.
+/// Fields of a flow's packets on the wire that they do not say themselves.
 #[derive(Clone, Debug)]
 enum Spelling {
     Rtp(PacketSpelling, Box<ReportSpelling>),
@@ -210,7 +210,7 @@ impl Way<'_> {
 
     fn udp(&mut self, port: u16, out: &mut Vec<u8>) {
         if !self.payload.is_empty() {
-            // What no IP packet holds is left out.
+            // A packet that no IP packet holds is left out.
             let _ = ip::udp(&self.addresses, (port, port), self.ecn, self.payload, out);
         }
     }
@@ -292,7 +292,7 @@ impl Captures {
         Captures { place, front: Some(front) }
     }
 
-    /// What a flow is to keep its packets in.
+    /// The record in which a flow keeps its packets.
     pub fn of_flow(&self, flow: usize, parts: &FlowParts) -> FlowCapture {
         FlowCapture::new(self.place, flow, parts)
     }
@@ -307,7 +307,7 @@ impl Captures {
         let mut order: Vec<_> = numbered
             .flat_map(|(flow, kept)| (0..kept.packets.len()).map(move |packet| (flow, packet)))
             .collect();
-        // Those of a flow at one time keep their order.
+        // Packets of a flow at one time keep their order.
         order.sort_by_key(|&(flow, packet)| (flows[flow].packets[packet].at, flow));
         for (flow, packet) in order {
             let FlowCapture { packets, bytes, .. } = &*flows[flow];

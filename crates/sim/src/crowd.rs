@@ -16,12 +16,12 @@ use paceline_units::{Time, TimeDelta};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a round has done.
+/// The work of a round.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Work {
     /// How often a component was asked to go on.
     pub visits: u64,
-    /// What happened at those.
+    /// Events at those.
     pub events: u64,
 }
 
@@ -42,7 +42,7 @@ impl std::ops::AddAssign for Work {
 
 /// The ends of some flows, whose hosts have no others.
 pub struct Ends<'a> {
-    /// Those of the world.
+    /// Components of the world.
     pub components: &'a [Component],
     /// The flows that these ends belong to.
     pub flows: Flows<'a>,
@@ -154,7 +154,7 @@ pub struct World<'a> {
     pub done: &'a mut [Time],
 }
 
-/// So many crowds for each thread, since they differ in what they have to do: the last one keeps the others waiting.
+/// Crowds for each thread, several, since they differ in what they have to do: the last one keeps the others waiting.
 const PER_THREAD: usize = 16;
 
 impl Crowds {
@@ -203,7 +203,7 @@ impl Crowds {
             self.threads,
             1 + crowds.len(),
             |place| match place.checked_sub(1) {
-                // What cannot be divided goes first.
+                // The part that cannot be divided goes first.
                 None => lock(&links).advance(until),
                 Some(crowd) => lock(&crowds[crowd]).advance(),
             },
@@ -296,7 +296,7 @@ impl LinksAtWork<'_> {
     }
 }
 
-/// What nobody else is at.
+/// Takes a part that no other thread is at.
 fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
     part.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! What lies between two components: packets in order of arrival.
+//! The edge between two components: packets in order of arrival.
 
 use crate::packet::{Packet, PacketRun};
 use paceline_units::{Time, TimeDelta};
@@ -32,7 +32,7 @@ impl<T, S: DerefMut<Target = [T]>> IndexMut<usize> for Numbered<S> {
 /// Edges by their numbers.
 pub type Edges = Numbered<Vec<Edge>>;
 
-/// What a packet does that comes where an edge ends.
+/// The passage of a packet at the end of an edge.
 #[derive(Clone, Copy, Debug)]
 pub enum Passage {
     /// The packet waits until the component there takes it.
@@ -148,7 +148,7 @@ impl Edge {
         self.packets.is_empty()
     }
 
-    /// What a packet does that arrives at `at`: it passes a link at once if that is before `reach` and nothing is under way to
+    /// The passage of a packet that arrives at `at`: it passes a link at once if that is before `reach` and nothing is under way to
     /// the link.
     #[inline]
     pub fn passage(&self, at: Time, reach: Time) -> Passage {

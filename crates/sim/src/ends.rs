@@ -30,7 +30,7 @@ pub trait Travels: Clone {
     fn unpack(content: &Content, pool: &mut PacketPool<Self>) -> Option<Self> {
         Self::copied(content).or_else(|| pool.take(content))
     }
-    /// What it carries of a frame, where it says so.
+    /// The part of a frame that it carries, where it says so.
     fn media(&self) -> Option<MediaUnit> {
         None
     }
@@ -52,7 +52,7 @@ pub trait Ends {
     /// Whether it carries a stream of bytes, whose packets know no frames.
     const CARRIES_BYTES: bool = false;
 
-    /// Whether packets that leave in runs mostly find links idle, and so are handed over together. Who fills links does not.
+    /// Whether packets that leave in runs mostly find links idle, and so are handed over together. A sender that fills links does not.
     const FINDS_LINKS_IDLE: bool = false;
 
     /// A data packet arrived at `now`: what the packets do not say of the application's data, the simulator tells. Whether a frame

@@ -27,7 +27,7 @@ pub enum Pace {
 /// Which rounds are shared between threads.
 struct Sharing {
     threads: usize,
-    /// Those with so many events.
+    /// Fewest events of a round that is shared.
     events: u64,
     /// How many were.
     rounds: u64,
@@ -47,7 +47,7 @@ pub struct Engine {
     schedule: Schedule,
     visits: u64,
     sharing: Sharing,
-    /// What runs on them, once a round was worth it.
+    /// The crowds that run on them, once a round was worth it.
     crowds: Option<Crowds>,
 }
 
@@ -96,7 +96,7 @@ impl Engine {
         self.flows.iter().map(|flow| flow.packets()).sum()
     }
 
-    /// What happened at senders, links and receivers.
+    /// Events at senders, links and receivers.
     pub fn events(&self) -> u64 {
         self.flows.iter().map(|flow| flow.events()).sum::<u64>()
             + self.net.hops.iter().map(|hop| hop.events()).sum::<u64>()
@@ -142,7 +142,7 @@ impl Engine {
         let mut work = all.advance(links, until, &mut self.net);
         work += advance_links(&self.components, done_ends, done_links, until, &mut self.net);
         self.settle_losses();
-        // What came to a component is found by the next round.
+        // A packet that came to a component is found by the next round.
         self.net.woken.clear();
         work
     }
@@ -220,9 +220,11 @@ impl Engine {
         }
     }
 
-    /// How far the component goes on by itself whose next event, at `now`, is the first of all. What others tell it is told
-    /// at their next event, or when what it tells them has come to one of them. If that is no time at all, those before it
-    /// that may tell it something at `now` have had their turn.
+    /// The time up to which a component may go on alone, where its next event, at `now`, is the first of all.
+    ///
+    /// No message can reach it before then. Another component sends one at its own next event at the earliest, or after a message
+    /// from this component has reached it; the shortest delay of the edges into this component comes on top. With edges without
+    /// delay the two times may be equal: it then goes on for one tick, since components before it in order have had their turn.
     fn alone_until(&self, now: Time, component: usize) -> Time {
         let component = &self.components[component];
         let others = self.schedule.second().min(now + component.nearest_out);
@@ -234,9 +236,8 @@ impl Engine {
         self.schedule.set(component, self.next_at(component));
     }
 
-    /// The next point in time at which anything happens, everywhere. What another component does at the same time is
-    /// waited for, as between windows; where components without delay between them wait for each other, receivers go
-    /// first, then hosts, then links.
+    /// The next point in time at which anything happens, everywhere. An event of another component at the same time is waited for, as
+    /// between windows; where components without delay between them wait for each other, receivers go first, then hosts, then links.
     fn step(&mut self, until: Time) {
         self.net.look_ahead(Time::ZERO);
         let components = self.components.len();
@@ -271,7 +272,7 @@ impl Engine {
     }
 }
 
-/// What links did not carry is told to its flow.
+/// A packet that links did not carry is told to its flow.
 fn settle_losses(net: &mut Net, flows: &mut [AnyFlow]) {
     for Lost { missed, packet } in net.lost.drain(..) {
         flows[packet.flow as usize].drop_packet(missed, &packet);

@@ -54,7 +54,7 @@ pub struct Handled {
     counts: bool,
 }
 
-/// What of a sender's events is to happen.
+/// The part of a sender's events that is to happen.
 #[derive(Clone, Copy)]
 enum Part {
     /// Events, and the packets that they let leave.
@@ -65,7 +65,7 @@ enum Part {
     Sending(Handled),
 }
 
-/// What comes back to a sender, in order.
+/// Reports that come back to a sender, in order.
 struct Returned<'a> {
     /// The first of it.
     first: &'a [(Time, Packet)],
@@ -206,7 +206,7 @@ impl<E: Ends> Flow<E> {
         }
     }
 
-    /// What is next at the sender once those packets have left in runs that do so before `alone`, when something else may happen.
+    /// The next event at the sender once those packets have left in runs that do so before `alone`, when something else may happen.
     #[inline(always)]
     fn leave_in_runs(&mut self, alone: Time, net: &mut Net) -> Next {
         loop {
@@ -221,7 +221,7 @@ impl<E: Ends> Flow<E> {
         }
     }
 
-    /// What happens next at the sender, packets that leave apart; absent if that is not before `until`. Of events at the
+    /// Handles the next event at the sender, packets that leave apart; absent if that is not before `until`. Of events at the
     /// same time what came `back` comes first, then the sender's `own`.
     #[inline(always)]
     fn handle_next(
@@ -253,7 +253,7 @@ impl<E: Ends> Flow<E> {
         Handled { now, counts: false }
     }
 
-    /// What may leave after the event leaves.
+    /// Sends the packets that may leave after the event.
     #[inline(always)]
     fn send_due(&mut self, event: Handled, net: &mut Net) {
         let Handled { now, counts } = event;
@@ -294,7 +294,7 @@ impl<E: Ends> Flow<E> {
         self.run_sender(now, net, Part::Sending(Handled { now, counts: true }));
     }
 
-    /// What coupling is told: absent while the flow does not send by plan.
+    /// The share that coupling is told: absent while the flow does not send by plan.
     fn share(&self) -> Option<Assigned> {
         if self.sender.is_active() { self.sender.end().controller().share() } else { None }
     }
@@ -360,7 +360,7 @@ impl<E: Ends> Flow<E> {
             let own = self.receiver_due();
             let now = match self.take_arrivals(until, own, net) {
                 Some(now) => now,
-                // What arrived has moved it.
+                // An arrival has moved it.
                 None if self.receiver_due() != own => continue,
                 None if own < until => {
                     self.events += 1;
@@ -477,7 +477,7 @@ impl<E: Ends> Flow<E> {
         net.arrivals.clear();
     }
 
-    /// What is to go back goes.
+    /// Sends the reports that are to go back.
     #[inline(never)]
     fn send_back(&mut self, now: Time, net: &mut Net) {
         while let Some(out) = self.receiver.poll_transmit(now) {
@@ -574,12 +574,12 @@ impl AnyFlow {
         each!(self, flow => flow.advance_sender(until, net));
     }
 
-    /// What happens next at the sender, packets that leave apart; absent if that is not before `until`.
+    /// Handles the next event at the sender, packets that leave apart; absent if that is not before `until`.
     pub fn handle_next(&mut self, until: Time, net: &mut Net) -> Option<Handled> {
         each!(self, flow => flow.run_sender(until, net, Part::Handling))
     }
 
-    /// What may leave after the event leaves.
+    /// Sends the packets that may leave after the event.
     pub fn send_due(&mut self, event: Handled, net: &mut Net) {
         each!(self, flow => flow.run_sender(event.now, net, Part::Sending(event)));
     }
@@ -594,7 +594,7 @@ impl AnyFlow {
         each!(self, flow => flow.look_at_coupled_sender(tick, coupled));
     }
 
-    /// What coupling is told of the flow: absent while it does not send by plan.
+    /// The share that coupling is told of the flow: absent while it does not send by plan.
     pub fn share(&self) -> Option<Assigned> {
         each!(self, flow => flow.share())
     }
@@ -629,7 +629,7 @@ impl AnyFlow {
         each!(self, flow => flow.drop_packet(missed, packet));
     }
 
-    /// What happened at both ends.
+    /// Events at both ends.
     pub fn events(&self) -> u64 {
         each!(self, flow => flow.events)
     }
@@ -639,12 +639,12 @@ impl AnyFlow {
         each!(self, flow => flow.packets)
     }
 
-    /// What the recorder has gathered.
+    /// The recorder with its figures.
     pub fn into_recorder(self) -> FlowRecorder {
         each!(self, flow => flow.wiring.recorder)
     }
 
-    /// What was noted of packets of pictures, if it was.
+    /// The log of packets of pictures, if there is one.
     pub fn take_log(&mut self) -> Option<Box<MediaLog>> {
         each!(self, flow => flow.wiring.watch.as_mut()?.media.take())
     }

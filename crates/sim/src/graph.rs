@@ -3,7 +3,7 @@
 use crate::edge::Edge;
 use paceline_units::TimeDelta;
 
-/// What a component is, with its number among its like.
+/// A component's kind, with its number among its like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     /// The receiving end of a flow.
@@ -18,7 +18,7 @@ pub enum Part {
 /// told in this order, because every packet takes a nanosecond at least to pass a link.
 #[derive(Debug)]
 pub struct Component {
-    /// What it is.
+    /// Its kind.
     pub part: Part,
     /// Edges that packets arrive on.
     pub inputs: Vec<usize>,

@@ -63,8 +63,8 @@ pub struct Hop {
     pub next: Vec<u32>,
     recorder: LinkRecorder,
     ticker: Ticker,
-    /// Of each input that has packets when its next one arrives, its flow and the input; for links with several. What came
-    /// before others on its input leaves an entry that is of no packet.
+    /// Of each input that has packets when its next one arrives, its flow and the input; for links with several. A packet that came before
+    /// others on its input leaves an entry that is of no packet.
     heads: BinaryHeap<Reverse<Head>>,
     /// Number of this component.
     pub number: u32,
@@ -228,7 +228,7 @@ impl Hop {
         Lost { missed: at + self.link.delay(), packet: *packet }
     }
 
-    /// A packet comes at `at` that the link is to hold. What departs goes to `forwarded`. False if the packet is dropped or
+    /// A packet comes at `at` that the link is to hold. Departures go to `forwarded`. False if the packet is dropped or
     /// lost.
     #[inline(never)]
     pub fn offer(&mut self, at: Time, packet: &Packet, forwarded: &mut Vec<Forwarded>) -> bool {
@@ -242,7 +242,7 @@ impl Hop {
         is_accepted
     }
 
-    /// What the link does by itself before `until`.
+    /// The link's own events before `until`.
     pub fn advance_link(&mut self, until: Time, forwarded: &mut Vec<Forwarded>, lost: &mut Vec<Lost>) {
         let Hop { link, queued, recorder, next, .. } = self;
         link.advance(until, &mut |departure| forwarded.push(forward(departure, queued, recorder, next)));
@@ -252,7 +252,7 @@ impl Hop {
         }
     }
 
-    /// What the link's recorder has gathered.
+    /// The link's recorder with its figures.
     pub fn into_recorder(self) -> LinkRecorder {
         self.recorder
     }

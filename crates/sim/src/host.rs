@@ -35,7 +35,7 @@ impl Host {
         Host::Coupled(CoupledHost { flows, exchange, pairs })
     }
 
-    /// What was decided of the pairs of its flows, where something was.
+    /// The decisions on the pairs of its flows, where there are any.
     pub fn pairs(&self) -> Option<&PairsRecorder> {
         match self {
             Host::Alone(_) => None,
@@ -51,7 +51,7 @@ impl Host {
         }
     }
 
-    /// What has happened at its flows.
+    /// Events at its flows.
     pub fn events(&self, flows: &Flows<'_>) -> u64 {
         self.flows().iter().map(|&flow| flows[flow].events()).sum()
     }

@@ -1,4 +1,4 @@
-//! What became of each packet of pictures: for flows whose frames somebody decodes after the run.
+//! The fate of each packet of pictures: for flows whose frames somebody decodes after the run.
 //!
 //! Opt-in and off the packet path: a flow without such a source has no log, and asks for it once per packet.
 
@@ -30,9 +30,9 @@ pub struct LoggedPacket {
     pub sent: Option<Time>,
     /// When it arrived first; absent if it never did.
     pub arrived: Option<Time>,
-    /// What it waited in link queues.
+    /// Its wait in link queues.
     pub wait: TimeDelta,
-    /// What delay noise added.
+    /// Delay that noise added.
     pub noise: TimeDelta,
 }
 
@@ -46,7 +46,7 @@ pub struct MediaLog {
 struct StreamLog {
     /// The first sequence number sent.
     base: u64,
-    /// What was sent, by sequence number; absent is padding.
+    /// Packets that were sent, by sequence number; padding is absent.
     packets: Vec<Option<LoggedPacket>>,
     /// Packets of the newest frame.
     in_frame: u32,

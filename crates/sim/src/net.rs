@@ -177,7 +177,7 @@ impl Net {
         }
     }
 
-    /// What has departed since there were `first` of them.
+    /// Carries on the packets that have departed since there were `first` of them.
     fn carry_on(&mut self, first: usize) {
         let mut index = first;
         while let Some(&Forwarded { edge, at, mut packet }) = self.forwarded.get(index) {
@@ -192,7 +192,7 @@ impl Net {
     pub fn advance(&mut self, hop: usize, until: Time) {
         match self.hops[hop].inputs[..] {
             [input] if !matches!(self.edges[input].passes, Passage::Waits) => {
-                // What had to wait goes as far as what comes now, which must not overtake it.
+                // Packets that had to wait go as far as the one that comes now, which must not overtake them.
                 while let Some((at, mut packet)) = self.edges[input].pop_before(until.max(self.reach)) {
                     self.pass(hop, at, &mut packet);
                 }

@@ -1,4 +1,4 @@
-//! What travels in the simulator: small structs, no bytes.
+//! The packets of the simulator: small structs, no bytes.
 
 use paceline_cc::StreamId;
 use paceline_link::Transit;

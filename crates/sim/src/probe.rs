@@ -1,4 +1,4 @@
-//! A path probe over one simulated link. What the receiver says comes back after the link's delay, without limits.
+//! A path probe over one simulated link. The receiver's reports come back after the link's delay, without limits.
 
 use paceline_link::{Departure, Link, LinkConfig, Transit};
 use paceline_transport::{PathProbe, ProbePlan, ProbeRecord};
@@ -32,7 +32,7 @@ impl Transit for Probe {
     }
 }
 
-/// What a probe saw of a link that carries nothing else. `seed` and `name` are those of the link's random draws. `goes_on` is
+/// The observations of a probe on a link that carries nothing else. `seed` and `name` are those of the link's random draws. `goes_on` is
 /// asked now and then, with the part that is done.
 ///
 /// # Errors

@@ -31,7 +31,7 @@ use paceline_units::param::ParamError;
 use paceline_units::{Time, TimeDelta};
 use std::collections::BTreeMap;
 
-/// What happens between two points at which all threads wait for each other is worth sharing from so many events on: about half
+/// Fewest events between two points at which all threads wait for each other that are worth sharing: about half
 /// a millisecond, beside which handing over is little.
 const SHARED: u64 = 2048;
 
@@ -43,7 +43,7 @@ pub struct Simulation {
     captures: Option<Captures>,
 }
 
-/// What a run leaves behind.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The figures. `wall_s` is left to the driver, which has a clock.
@@ -85,7 +85,7 @@ impl Simulation {
     }
 
     /// Appends to `out` what is new of the capture: the front of a pcapng file at first, and the packets since. Nothing
-    /// where nothing is captured. What is simulated between two calls is kept in memory.
+    /// where nothing is captured. The capture of the time between two calls is kept in memory.
     pub fn write_capture(&mut self, out: &mut Vec<u8>) {
         if let Some(captures) = &mut self.captures {
             captures.write(self.engine.flows.iter_mut().filter_map(AnyFlow::capture), out);

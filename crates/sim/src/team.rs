@@ -3,24 +3,25 @@
 use crossbeam_utils::{Backoff, CachePadded};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Rounds of jobs, each of which one of the threads takes.
+/// Threads that share the jobs of each round: every job is taken by one of them.
 struct Team {
     threads: usize,
-    /// Of each job the last round in which it was taken.
+    /// The last round in which each job was taken.
     taken: Vec<CachePadded<AtomicUsize>>,
     /// Jobs of this round that are not done.
     left: CachePadded<AtomicUsize>,
     /// Rounds that have begun.
     rounds: CachePadded<AtomicUsize>,
-    /// Whether no other will.
+    /// Whether there are no more rounds.
     over: AtomicBool,
     /// Whether a job has panicked.
     failed: AtomicBool,
 }
 
-/// Does the jobs from 0 to `jobs` on so many threads, this one among them, and then calls `between` on this one while the others
-/// wait; again and again, until `between` answers false. A job is done by the same thread in most rounds, in whose caches lies
-/// what it needs; this thread begins with job 0. Where there are no such threads to be had, fewer do it.
+/// Runs rounds of the jobs 0 to `jobs` - 1 on `threads` threads, the calling one among them. After each round the calling thread
+/// runs `between` while the others wait; the rounds end when `between` returns false. Most jobs stay with their thread from round
+/// to round, so that their data stays in its caches; the calling thread begins with job 0. If the system refuses threads, fewer
+/// do the work.
 ///
 /// # Panics
 /// If a job does.
@@ -52,8 +53,8 @@ pub fn share(threads: usize, jobs: usize, job: impl Fn(usize) + Sync, mut betwee
     });
 }
 
-/// Waits for what comes within microseconds, awake: to be woken takes longer than what threads wait for here. Lets others have
-/// the processor meanwhile.
+/// Waits, without sleeping, for an event that comes within microseconds: to be woken would take longer. Yields the processor to
+/// other threads meanwhile.
 fn wait_until(done: impl Fn() -> bool) {
     let backoff = Backoff::new();
     while !done() {
@@ -62,8 +63,8 @@ fn wait_until(done: impl Fn() -> bool) {
 }
 
 impl Team {
-    /// Does what jobs of a round nobody has taken: those of this thread from the first on, then those of the others from their last
-    /// on.
+    /// Does the jobs of a round that no thread has taken: this thread's own ones from the first to the last, then those of the
+    /// other threads from the last to the first.
     fn work(&self, thread: usize, round: usize, job: &impl Fn(usize)) {
         let jobs = |thread: usize| {
             let begin = |thread| thread * self.taken.len() / self.threads;
@@ -71,7 +72,7 @@ impl Team {
         };
         let others = (1..self.threads).flat_map(|next| jobs((thread + next) % self.threads).rev());
         for place in jobs(thread).chain(others) {
-            // Of a thread that is late nothing is left.
+            // A thread that comes late finds all jobs of the round taken.
             let taken =
                 self.taken[place].compare_exchange(round - 1, round, Ordering::Acquire, Ordering::Relaxed);
             if taken.is_ok() {

@@ -1,4 +1,4 @@
-//! Who looks at single packets of a flow: opt-in, and off the packet path. A flow that nobody watches asks for a watch once per
+//! Watchers of single packets of a flow: opt-in, and off the packet path. A flow that nobody watches asks for a watch once per
 //! packet.
 
 use crate::capture::FlowCapture;
@@ -10,10 +10,10 @@ use paceline_media::DisplayedFrame;
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::capture::Direction;
 
-/// What is noted of the packets of one flow.
+/// Notes on the packets of one flow.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// What becomes of each packet of pictures, for flows whose frames are decoded after the run.
+    /// The fate of each packet of pictures, for flows whose frames are decoded after the run.
     pub media: Option<Box<MediaLog>>,
     /// The packets as bytes, for a capture file.
     pub capture: Option<FlowCapture>,

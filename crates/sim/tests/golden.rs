@@ -18,7 +18,7 @@ const STEPS: &str = "rate = { steps = [[\"0s\", \"20Mbps\"], [\"10s\", \"5Mbps\"
 const LOSSY_L4S: &str = "rate = \"20Mbps\"\nqueue = { limit = \"300ms\" }\nloss = { kind = \"bernoulli\", ratio = 0.0005 }\n\
                          mark = { kind = \"ramp\", low = \"2ms\", high = \"10ms\" }";
 
-/// What is kept, under the names of the time series.
+/// Columns that are kept, under the names of the time series.
 const COLUMNS: [&str; 6] =
     ["time_s", "target_bitrate_mbps", "throughput_mbps", "cwnd_bytes", "srtt_ms", "queue_delay_ms"];
 

@@ -4,7 +4,7 @@
 use paceline_transport::rtp::media::{IncomingSettings, ReceiverSettings, SenderSettings, StreamSettings};
 use paceline_units::param::{Need, ParamSet, Spec};
 
-/// A row of a table: name, default, what is allowed, what it does.
+/// A row of a table: name, default, the allowed values, its effect.
 fn row(set: &impl ParamSet, spec: &Spec) -> String {
     let usual = match set.value(spec.name) {
         Some(value) => format!("`{value}`"),
@@ -17,12 +17,12 @@ fn row(set: &impl ParamSet, spec: &Spec) -> String {
 
 fn table(title: &str, set: &impl ParamSet) -> String {
     let rows: String = set.specs().iter().map(|spec| row(set, spec)).collect();
-    format!("\n## {title}\n\n| name | default | expected | what it is |\n|---|---|---|---|\n{rows}")
+    format!("\n## {title}\n\n| name | default | expected | meaning |\n|---|---|---|---|\n{rows}")
 }
 
 fn main() {
     print!(
-        "# Settings of the RTP endpoint\n\nWhat [senders, receivers and streams](embed.md) can be told by name, in Rust \
+        "# Settings of the RTP endpoint\n\nThe settings that [senders, receivers and streams](embed.md) take by name, in Rust \
          (`MediaSender::configured`), in C\n(`paceline_sender_create`) and in Python (`paceline.MediaSender`). This page is printed \
          by the example\n`endpoint-settings` of `paceline-transport`.\n{}{}{}{}",
         table("Sender, beside the parameters of its controller and flow", &SenderSettings::default()),

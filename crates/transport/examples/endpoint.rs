@@ -89,7 +89,7 @@ impl Network {
     }
 }
 
-/// What came at the receiver.
+/// Arrivals at the receiver.
 #[derive(Default)]
 struct Came {
     packets: u64,
@@ -113,7 +113,7 @@ fn run(seconds: u64) -> Result<(Call, Came), Box<dyn Error>> {
             speech = Some(sender.add_configured(now, settings)?);
         }
         if millis == 15_000 {
-            // What waits of it comes back as discarded; the receiver hears a goodbye.
+            // Its waiting packets come back as discarded; the receiver hears a goodbye.
             speech.take().map(|speech| sender.remove_stream(now, speech)).transpose()?;
         }
         // docs: end

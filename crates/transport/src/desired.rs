@@ -1,4 +1,4 @@
-//! What an application could use, measured where its source does not follow a target.
+//! The rate that an application could use, measured where its source does not follow a target.
 
 use paceline_cc::Limits;
 use paceline_media::Source;
@@ -6,7 +6,7 @@ use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 /// How long a source is watched for one value.
 const WATCHED: TimeDelta = TimeDelta::from_secs(1);
-/// What was offered over more than this says nothing of the present: the source was silent.
+/// An offer over more than this says nothing of the present: the source was silent.
 const SILENT: TimeDelta = TimeDelta::from_secs(3);
 /// A flow that were given exactly what its source offers could never empty its send queue.
 const HEADROOM: f64 = 1.25;
@@ -45,7 +45,7 @@ impl OfferedRate {
         measured
     }
 
-    /// What the application behind `source` could use: an encoder that `follows` its target within `limits` the largest
+    /// The rate that the application behind `source` could use: an encoder that `follows` its target within `limits` the largest
     /// rate that it makes, another source what it offers, either and a quarter, and in a second what has not run out of its
     /// send queue; a file anything. Absent if it can use any.
     pub fn desired(&self, source: &Source, follows: bool, limits: &Limits) -> Option<Bitrate> {
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(OfferedRate::default().desired(&video(400, 400), true, &none), None, "not known yet");
     }
 
-    /// What has waited for a second is to be sent in another. What a frame adds and the pacer sends on is no backlog.
+    /// Bytes that have waited for a second are to be sent in another. Bytes that a frame adds and the pacer sends on are no backlog.
     #[test]
     fn who_has_a_backlog_could_use_so_much_more() {
         let none = Limits::none(StreamId(0));

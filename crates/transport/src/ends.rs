@@ -20,7 +20,7 @@ pub enum Reason {
     Pacing,
     /// The controller asked for it.
     Controller(TimeoutReason),
-    /// What was sent, or a packet of a handshake, may have to go again.
+    /// A packet that was sent, of data or of a handshake, may have to go again.
     Retransmission,
     /// An acknowledgement was delayed long enough.
     DelayedAck,
@@ -38,7 +38,7 @@ pub enum Reason {
     Expiry,
 }
 
-/// What is next at a sending end, and when.
+/// The next event at a sending end, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
     /// A packet leaves by its pace, before the time that was asked for and before anything else is due: a driver that has nothing
@@ -88,7 +88,7 @@ pub struct Run<P> {
     pub count: u64,
 }
 
-/// What a driver knows of a packet's way, where it knows.
+/// A driver's facts of a packet's way, where it knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathFacts {
     /// When the packet was sent.
@@ -97,18 +97,18 @@ pub struct PathFacts {
     pub wait: Option<TimeDelta>,
 }
 
-/// What a receiving end made of a data packet.
+/// A receiving end's result for a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Received {
     /// The stream that the packet belongs to.
     pub stream: StreamId,
     /// Payload that had not been there before; zero for duplicates and for what is ignored.
     pub payload: Bytes,
-    /// What follows from it.
+    /// Its consequence.
     pub follows: Follows,
 }
 
-/// What follows from a packet that arrived, as far as the end that received it knows at once. A driver need not ask for what is ruled out.
+/// The consequence of a packet that arrived, as far as the end that received it knows at once. A driver need not ask for what is ruled out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Follows {
     /// Not known: the driver asks for everything.
@@ -137,7 +137,7 @@ pub trait SendingEnd {
     /// The flow begins: handshake and sources.
     fn start(&mut self, now: Time);
 
-    /// The flow ends: sources stop and what was not sent is dropped. What was sent is still reported on and repaired.
+    /// The flow ends: sources stop and what was not sent is dropped. Packets in flight are still reported on and repaired.
     fn stop(&mut self, now: Time);
 
     /// The application has nothing to say for a while; what waits is still sent.
@@ -164,7 +164,7 @@ pub trait SendingEnd {
     /// When to call [`SendingEnd::handle_timeout`] and [`SendingEnd::poll_transmit`], and why.
     fn next_timeout(&self) -> Option<(Time, Reason)>;
 
-    /// What is next at the end. Where it does not pay to look, a packet that leaves by its pace is something that is due.
+    /// The next event at the end. Where it does not pay to look, a packet that leaves by its pace is something that is due.
     #[inline]
     fn next(&self, _until: Time) -> Next {
         Next::Due(self.next_timeout().map_or(Time::MAX, |(due, _)| due))
@@ -176,9 +176,11 @@ pub trait SendingEnd {
     /// The next packet that leaves at `now`. Call until there is none.
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Self::Data>>;
 
-    /// The packets that leave before `until`, and before anything else is due than their leaving, as far as they are alike and each
-    /// leaves by an event of its own: for a driver that has nothing else to do until then. Nothing else may be done at their times,
-    /// and absent is no word on whether a packet is due.
+    /// A run of like packets that leave one after another before `until`, each at a time of its own. It ends before any other event
+    /// of this end, such as a timeout.
+    ///
+    /// For a driver without other work for this end until then: it must not call the end at the packets' times. `None` says only
+    /// that there is no run; a packet may be due all the same, and [`SendingEnd::poll_transmit`] gives it.
     #[inline]
     fn poll_run(&mut self, _until: Time) -> Option<Run<Self::Data>> {
         None
@@ -228,7 +230,7 @@ pub trait SendingEnd {
     /// Size of the newest frame of `stream`, headers in; absent where there are no frames.
     fn newest_frame(&self, stream: StreamId) -> Option<Bytes>;
 
-    /// What is known of ECN on the path, and its counts; absent where that is not checked.
+    /// The state of ECN on the path, and its counts; absent where that is not checked.
     fn ecn(&self) -> Option<(EcnState, EcnCounters)> {
         None
     }
@@ -278,7 +280,7 @@ pub trait ReceivingEnd {
         None
     }
 
-    /// What playout has counted, over all streams.
+    /// Counts of playout, over all streams.
     fn playout(&self) -> PlayoutCounters {
         PlayoutCounters::default()
     }

@@ -8,7 +8,7 @@ use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// The sending ends of a host, by their numbers, as an exchange sees them.
 pub trait CoupledEnds {
-    /// What the controller of a flow steers by now; absent while the flow has not started, pauses, or is over: then it
+    /// The value that the controller of a flow steers by now; absent while the flow has not started, pauses, or is over: then it
     /// does not share.
     fn share(&self, flow: usize) -> Option<Assigned>;
 
@@ -33,7 +33,7 @@ struct CoupledFlow {
     /// Place of its group.
     group: usize,
     priority: Priority,
-    /// What its controller made of the last assignment, or began to share with; absent while it does not share.
+    /// The last assignment as its controller took it, or began to share with; absent while it does not share.
     taken: Option<Assigned>,
     /// The desired rate that the group knows.
     desired: Option<Bitrate>,
@@ -43,12 +43,12 @@ struct CoupledFlow {
     assignments: u64,
 }
 
-/// What a flow and its group have made of each other.
+/// A flow's share in its group.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Coupled {
     /// Its group, counted from 0 in its exchange.
     pub group: usize,
-    /// What it shares by; absent while it does not share.
+    /// The share itself; absent while it does not share.
     pub share: Option<CoupledShare>,
     /// Assignments that it was given so far, from the beginning on.
     pub assignments: u64,
@@ -56,7 +56,7 @@ pub struct Coupled {
     pub ignored: u64,
 }
 
-/// What a group holds of a flow that shares.
+/// A group's state of a flow that shares.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CoupledShare {
     /// Sum of the rates of the group (RFC 8699: `S_CR`).
@@ -129,8 +129,8 @@ impl Detection {
 
 /// The groups of a host's flows.
 ///
-/// Whoever drives the flows calls [`Exchange::after_event`] after each event at one of them. What follows for the others
-/// happens at that instant.
+/// The driver of the flows calls [`Exchange::after_event`] after each event at one of them. The consequence for the others happens at that
+/// instant.
 #[derive(Clone, Debug)]
 pub struct Exchange {
     groups: Vec<AnyCoupling>,
@@ -274,7 +274,7 @@ impl Exchange {
             let flow = flow as usize;
             ends.assign(now, flow, assigned);
             let known = &mut self.flows[flow];
-            // Who has just ended is still a member, and leaves with its own next event.
+            // A flow that has just ended is still a member, and leaves with its own next event.
             known.taken = ends.share(flow).or(known.taken);
             known.assignments += 1;
         }
@@ -295,7 +295,7 @@ impl Exchange {
         &self.groups[self.flows[flow].group]
     }
 
-    /// What a flow and its group have made of each other, to look at.
+    /// A flow's share in its group, to look at.
     pub fn coupled(&self, flow: usize) -> Coupled {
         let (known, group) = (&self.flows[flow], self.group(flow));
         let members = group.members();

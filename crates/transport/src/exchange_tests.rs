@@ -224,7 +224,7 @@ fn a_flow_that_changes_its_group_leaves_one_and_joins_the_other() {
     assert_eq!(ends.rates(), [1000, 2000, 2000]);
 }
 
-/// What flows over one bottleneck and flows over another look like after so many intervals.
+/// The delays of flows over one bottleneck and of flows over another after so many intervals.
 fn delays(intervals: u64, frequency: f64) -> Option<DelaySummary> {
     let variability = TimeDelta::from_millis(10);
     Some(DelaySummary { intervals, skewness: -0.3, variability, frequency, loss: 0.0, bottleneck: true })

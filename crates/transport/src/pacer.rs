@@ -160,7 +160,7 @@ mod tests {
         assert!(pacer.next() <= ms(5));
     }
 
-    /// What a frame needs to be out in time is no rate for a file.
+    /// The rate that a frame needs to be out in time is no rate for a file.
     #[test]
     fn who_always_has_data_keeps_to_the_mean() {
         let burst = Pacing::Burst {

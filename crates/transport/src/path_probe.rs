@@ -9,9 +9,9 @@ params! {
     /// How a path is measured.
     pub struct ProbePlan {
         packet_size: Bytes = Bytes::new(1212), in 64.0, 65_000.0, "ours: the usual packet over RTP", "Size of each packet on the link";
-        transfer: Bytes = Bytes::new(1_000_000), in 20_000.0, 1e10, "URCP 2013 section II", "What is sent in slow start";
-        hold: TimeDelta = TimeDelta::from_secs(60), in 1.0, 1e5, "ours", "How long packets go at a part of the capacity";
-        part: f64 = 0.5, in 0.01, 0.95, "URCP 2013 section II", "That part";
+        transfer: Bytes = Bytes::new(1_000_000), in 20_000.0, 1e10, "URCP 2013 section II", "Bytes sent in slow start";
+        hold: TimeDelta = TimeDelta::from_secs(60), in 1.0, 1e5, "ours", "Time for which packets go at a part of the capacity";
+        part: f64 = 0.5, in 0.01, 0.95, "URCP 2013 section II", "Part of the capacity at which packets go";
     }
 }
 
@@ -24,7 +24,7 @@ pub struct Observation {
     pub arrived: Option<Time>,
 }
 
-/// What was seen of a path.
+/// The observations of a path.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ProbeRecord {
     /// The packets of the transfer, in order.
@@ -160,7 +160,7 @@ impl PathProbe {
         }
     }
 
-    /// The receiver says at `now` when the packet of this number arrived. What is unknown or known already changes nothing.
+    /// The receiver says at `now` when the packet of this number arrived. An unknown number, or one known already, changes nothing.
     pub fn on_arrival(&mut self, now: Time, number: u64, arrived: Time) {
         let transfer = self.record.transfer.len();
         let index = usize::try_from(number).unwrap_or(usize::MAX);
@@ -177,7 +177,7 @@ impl PathProbe {
         }
     }
 
-    /// What was seen so far.
+    /// The observations so far.
     pub fn into_record(self) -> ProbeRecord {
         self.record
     }

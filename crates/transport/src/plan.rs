@@ -4,7 +4,7 @@ use crate::{Next, Reason, Run, SendingEnd};
 use paceline_cc::StreamId;
 use paceline_units::Time;
 
-/// What happens to a flow by plan.
+/// A planned step of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     Start,

@@ -47,7 +47,7 @@ fn a_stop_before_its_time_ends_the_plan() {
     assert!(planned.is_stopped() && planned.next_timeout().is_none());
 }
 
-/// What lies outside of the flow's time is not planned; a step of a stream is no pause.
+/// A step outside of the flow's time is not planned; a step of a stream is no pause.
 #[test]
 fn streams_join_and_leave_within_the_flow() {
     let mut planned = planned();

@@ -22,7 +22,7 @@ pub struct UdpSender<C> {
     source: Source,
     max_payload: u64,
     ecn: Ecn,
-    /// What is left of the newest frame.
+    /// Rest of the newest frame.
     left: u64,
     captured: Time,
     newest_frame: Bytes,
@@ -189,7 +189,7 @@ mod tests {
     /// When each datagram left, how large it was and since when it had waited; and the sender's state in the end.
     type Left = (Vec<(Time, Bytes, Time)>, String);
 
-    /// What leaves until some times, at each of which a driver has something else to do.
+    /// Packets that leave until some times, at each of which a driver has something else to do.
     fn drive(mut sender: UdpSender<Uncontrolled>, until: &[Time], in_runs: bool) -> Left {
         sender.start(Time::ZERO);
         let mut left = Vec::new();

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// What is expected of a file of text, where it is in UTF-16 as spreadsheets and PowerShell write it.
+/// The expected encoding of a file of text, where it is in UTF-16 as spreadsheets and PowerShell write it.
 pub const NOT_UTF16: &str = "text in UTF-8: `iconv -f UTF-16 -t UTF-8` makes it of this";
 
 /// Whether bytes are text in UTF-16: they begin with its mark, or every other one of the first is zero.
@@ -31,7 +31,7 @@ pub const MAX_RATE: Bitrate = Bitrate::from_bps(1_000_000_000_000_000);
 /// The largest size a scenario may speak of: 1 EB.
 pub const MAX_SIZE: Bytes = Bytes::new(1_000_000_000_000_000_000);
 
-/// What a quantity measures.
+/// The dimension of a quantity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dimension {
     /// A span of time, in nanoseconds.
@@ -73,7 +73,7 @@ impl Dimension {
         }
     }
 
-    /// What is expected where this is wanted.
+    /// The expected text of this dimension.
     pub fn expected(self) -> &'static str {
         match self {
             Dimension::Time => "a time such as \"100ms\" (units: s ms us ns)",
@@ -185,7 +185,7 @@ impl Decimal {
             None => (false, text.strip_prefix('+').unwrap_or(text)),
         };
         let (text, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-        // What is further out is too large, or too fine, either way.
+        // An exponent further out is too large, or too fine, either way.
         let exponent = exponent.parse::<i32>().ok().filter(|exponent| exponent.abs() <= 1000)?;
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         if whole.is_empty() && fraction.is_empty() || text.ends_with('.') {

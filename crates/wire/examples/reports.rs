@@ -143,7 +143,7 @@ fn ccfb_bytes(mut words: SplitWhitespace<'_>) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// What a word says of a packet in a report that was written at so many ticks of 1/1024 s.
+/// The arrival of a packet by a word in a report that was written at so many ticks of 1/1024 s.
 fn arrival(word: &str, written: u64) -> Result<ArrivalReport, Failure> {
     if word == "-" {
         return Ok(ArrivalReport::Missing);

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 const STREAM: StreamId = StreamId(0);
 const SSRC: u32 = 0x1111_1100;
 
-/// What the program keeps of the packets that it sent, and of the reports that came.
+/// The program's record of packets that it sent, and of reports that came.
 struct Feeder {
     controller: Scream,
     /// Send time and size on the link, by the sequence number that never wraps.

@@ -56,7 +56,7 @@ pub fn encode(ssrc: u32, arrivals: impl ExactSizeIterator<Item = (u16, Time)>, b
     }
 }
 
-/// The sequence numbers and times of arrival of a report. What follows the last whole packet is left alone.
+/// The sequence numbers and times of arrival of a report. A rest behind the last whole packet is left alone.
 ///
 /// # Errors
 /// A packet of another type, or one too short for an SSRC.

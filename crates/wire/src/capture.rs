@@ -21,7 +21,7 @@ const FRAME: usize = 12;
 /// Bytes of a packet block's body before the packet.
 const PACKET_HEAD: usize = 20;
 
-/// What is written about a section, an interface or a packet: code and content.
+/// A note about a section, an interface or a packet: code and content.
 type BlockOption<'a> = (u16, &'a [u8]);
 const COMMENT: u16 = 1;
 const USER_APPLICATION: u16 = 4;
@@ -145,7 +145,7 @@ pub fn records(file: &[u8]) -> Records<'_> {
     Records { rest: file }
 }
 
-/// What [`records`] answers. An error's offsets count from the start of the block that it is about.
+/// The iterator of [`records`]. An error's offsets count from the start of the block that it is about.
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     rest: &'a [u8],

@@ -37,7 +37,7 @@ const BODY: usize = 9 * 4;
 
 /// The bit beside the count of intervals that says: a bottleneck.
 const BOTTLENECK: u32 = 1 << 31;
-/// What is 1 in skewness, and in frequency and loss.
+/// The number for 1 in skewness, and in frequency and loss.
 const SKEWNESS_ONE: i32 = 1 << 30;
 const SHARE_ONE: u32 = 1 << 31;
 

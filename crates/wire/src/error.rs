@@ -1,4 +1,4 @@
-//! What can be wrong with bytes, and with what is to become bytes.
+//! Errors in bytes, and in values that are to become bytes.
 
 use core::fmt;
 
@@ -66,7 +66,7 @@ pub enum WireError {
     Range {
         /// Name of what is counted.
         what: &'static str,
-        /// What was found.
+        /// The value found.
         found: u64,
         /// The least that it may be.
         min: u64,

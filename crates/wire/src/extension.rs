@@ -3,9 +3,9 @@
 use crate::rtp::RtpExtension;
 use alloc::vec::Vec;
 
-/// What the first 16 bits of an extension of the one-byte form say (RFC 8285 section 4.2).
+/// First 16 bits of an extension of the one-byte form (RFC 8285 section 4.2).
 pub const ONE_BYTE: u16 = 0xbede;
-/// What the first 16 bits of an extension of the two-byte form say, whose last 4 are the application's (RFC 8285 section 4.3).
+/// First 16 bits of an extension of the two-byte form, whose last 4 are the application's (RFC 8285 section 4.3).
 pub const TWO_BYTES: u16 = 0x1000;
 /// Bytes of an extension's own header: profile and length (RFC 3550 section 5.3.1).
 pub const HEADER: usize = 4;

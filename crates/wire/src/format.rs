@@ -11,7 +11,7 @@ use paceline_units::{Bytes, Time};
 /// Stands for the stream of a block whose numbers are those that all packets of a transport share.
 pub const TRANSPORT_WIDE: StreamId = StreamId(u8::MAX);
 
-/// Who writes reports: what a format needs to know of it.
+/// The writer of reports: the facts that a format needs of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reporter {
     /// SSRC of the reports' sender.
@@ -22,7 +22,7 @@ pub struct Reporter {
     pub form: CountForm,
 }
 
-/// What a receiver's clock is taken to show before anything is known of it: one and a half turns of what wraps last, TWCC's
+/// Assumed time of a receiver's clock before anything is known of it: one and a half turns of the field that wraps last, TWCC's
 /// reference time, so that whatever a report says is a time after the clock's zero, and the clock may be set back.
 const UNKNOWN_CLOCK: Time = Time::from_nanos((1 << 24) * 3 / 2 * crate::twcc::REFERENCE_STEP_NANOS);
 
@@ -121,7 +121,7 @@ macro_rules! formats {
             /// As [`ReportFormat::encode`].
             ///
             /// # Errors
-            /// Those of [`ReportFormat::encode`].
+            /// The errors of [`ReportFormat::encode`].
             pub fn encode(
                 self,
                 feedback: &Feedback,
@@ -143,7 +143,7 @@ macro_rules! formats {
             /// As [`ReportFormat::decode`].
             ///
             /// # Errors
-            /// Those of [`ReportFormat::decode`].
+            /// The errors of [`ReportFormat::decode`].
             pub fn decode(&mut self, packet: &RtcpPacket<'_>) -> Result<(), WireError> {
                 match self { $( RawReport::$format(raw) => $format::decode(packet, raw), )* }
             }
@@ -151,7 +151,7 @@ macro_rules! formats {
             /// As [`ReportFormat::complete`], where nothing may be expected yet of the receiver's clock.
             ///
             /// # Errors
-            /// Those of [`ReportFormat::complete`].
+            /// The errors of [`ReportFormat::complete`].
             pub fn complete(
                 &self,
                 expected: Option<Time>,

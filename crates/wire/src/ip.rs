@@ -66,7 +66,7 @@ pub(crate) fn complement(mut total: u64) -> u16 {
 /// Appends the header of a packet that carries `length` bytes of `protocol` and bears `ecn`.
 ///
 /// # Errors
-/// What is too long for an IP packet. `out` is then as it was.
+/// Bytes too long for an IP packet. `out` is then as it was.
 pub(crate) fn header(
     addresses: &Addresses,
     protocol: u8,
@@ -105,7 +105,7 @@ pub(crate) fn header(
 /// Appends a UDP datagram (RFC 768) from and to these ports under an IP header that bears `ecn`.
 ///
 /// # Errors
-/// What is too long for an IP packet. `out` is then as it was.
+/// Bytes too long for an IP packet. `out` is then as it was.
 pub fn udp(
     addresses: &Addresses,
     (source, destination): (u16, u16),

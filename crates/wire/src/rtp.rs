@@ -26,7 +26,7 @@ pub struct RtpHeaderFields {
 /// A header extension, unread (RFC 3550 section 5.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RtpExtension<'a> {
-    /// What the extension's first 16 bits say; [`extension`](crate::extension) names those of RFC 8285.
+    /// First 16 bits of the extension; [`extension`](crate::extension) names those of RFC 8285.
     pub profile: u16,
     /// Content of the extension, after profile and length.
     pub data: &'a [u8],
@@ -121,7 +121,7 @@ pub fn encode_packet(
     Ok(())
 }
 
-/// That a packet of this payload type cannot be taken for RTCP, whatever its marker.
+/// Checks that a packet of this payload type cannot be taken for RTCP, whatever its marker.
 ///
 /// # Errors
 /// A payload type above 127, or from 64 to 95 (RFC 5761 section 4).

@@ -1,4 +1,4 @@
-//! What TFRC's two halves tell each other over RTP (RFC 5348 sections 3.2.1 and 3.2.2): a header extension on each data packet,
+//! The messages of TFRC's two halves over RTP (RFC 5348 sections 3.2.1 and 3.2.2): a header extension on each data packet,
 //! and an RTCP APP packet (RFC 3550 section 6.7) as the receiver's report. RFC 5348 names the fields and gives no form for RTP;
 //! an expired draft on RTP with TFRC (draft-gharai-avtcore-rtp-tfrc) has the same fields in an extension and in feedback of RTP/AVPF, with numbers
 //! that were never assigned. This form is ours.
@@ -56,7 +56,7 @@ const ELEMENT: u8 = 1 << 4 | (CONTENT as u8 - 1);
 const CONTENT: usize = 10;
 /// The bits of a send time that are written.
 const SENT_MASK: u64 = (1 << 48) - 1;
-/// What is 1 in a rate of loss events.
+/// The number for 1 in a rate of loss events.
 const P_ONE: f64 = 4_294_967_296.0;
 
 /// A send time as it is written: the low 48 bits of the nanoseconds of the sender's clock.
@@ -81,7 +81,7 @@ impl SendTime {
     }
 }
 
-/// What a data packet of a TFRC sender says.
+/// Fields of a TFRC sender's data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
     /// When it was sent.

@@ -6,7 +6,7 @@
 
 use paceline_units::Time;
 
-/// What marks a payload that carries times.
+/// The tag of a payload that carries times.
 pub const TAG: [u8; 8] = *b"PCLNTIM1";
 /// Bytes that the tag and the times take.
 pub const SIZE: usize = 24;

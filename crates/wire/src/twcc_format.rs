@@ -27,7 +27,7 @@ pub struct Twcc;
 /// The statuses of a report, most of which need no allocation.
 type Deltas = SmallVec<[Option<i16>; 64]>;
 
-/// What one RTCP packet says of the first of these packets: reference time, deltas. It ends where a delta would not fit.
+/// Entries of one RTCP packet for the first of these packets: reference time, deltas. It ends where a delta would not fit.
 fn piece(written: Time, arrivals: &[ArrivalReport]) -> (u64, Deltas) {
     let step = |arrival: &ArrivalReport| match arrival {
         ArrivalReport::Received { at: Some(at), .. } => Some(at.as_nanos() / DELTA_STEP_NANOS),

@@ -35,7 +35,7 @@ pub fn write_still(begin: usize, payload: &mut [u8]) -> usize {
 mod tests {
     use super::*;
 
-    /// What a receiver puts together of packets with payloads of these sizes.
+    /// The frame that a receiver puts together of packets with payloads of these sizes.
     fn frame(sizes: &[usize]) -> Vec<u8> {
         let (mut begin, mut whole) = (0, Vec::new());
         for &size in sizes {

@@ -34,7 +34,7 @@ impl Peer {
         Ok(Peer { rtc, address, coming: VecDeque::new(), free: now })
     }
 
-    /// Does what is due at `now`. What leaves is on its way to `other` over 5 Mbit/s; `told` hears the events.
+    /// Does what is due at `now`. A packet that leaves is on its way to `other` over 5 Mbit/s; `told` hears the events.
     fn step(
         &mut self,
         now: Instant,
@@ -72,7 +72,7 @@ impl Peer {
     }
 }
 
-/// What signalling tells one of the other.
+/// The facts that signalling tells one of the other.
 fn introduce(one: &mut Peer, other: &mut Peer) -> Result<(), Box<dyn Error>> {
     one.rtc.add_remote_candidate(Candidate::host(other.address, "udp")?);
     let fingerprint = other.rtc.direct_api().local_dtls_fingerprint().clone();

@@ -1,4 +1,4 @@
-//! What a program that uses str0m adds: a send queue under the controller's window and pace, and the feedback that str0m reads.
+//! The part that a program that uses str0m adds: a send queue under the controller's window and pace, and the feedback that str0m reads.
 
 #![allow(clippy::disallowed_types, reason = "str0m's times are those of the system")]
 
@@ -20,7 +20,7 @@ use str0m::{Event, Rtc};
 const STREAM: StreamId = StreamId(0);
 /// A packet's RTP header and extensions, as far as they are known before it is sent.
 const HEADER: usize = 24;
-/// So many packets that nobody reported on are remembered.
+/// Packets without a report that are remembered.
 const REMEMBERED: usize = 10_000;
 
 /// A packet as the program made it. It has no number until it is sent, so that what is discarded leaves no gap.

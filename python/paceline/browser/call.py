@@ -41,7 +41,7 @@ SILENT_S = 3.0
 LOOK_S = 0.2
 """How often the browser is looked at."""
 PICTURE = {"width": 640, "height": 360, "fps": 30}
-"""What the browser encodes, where it sends."""
+"""The picture size and rate that the browser encodes, where it sends."""
 
 
 class BrowserCall:
@@ -49,13 +49,13 @@ class BrowserCall:
 
     def __init__(self, endpoint: Result, link: Result, rows: Sequence[Row], zero: float | None, role: str) -> None:
         self.endpoint = endpoint
-        """What our sender or receiver says."""
+        """The result of our sender or receiver."""
         self.link = link
-        """What the links between saw, in the direction of the media and back."""
+        """The result of the links between, in the direction of the media and back."""
         self.role = role
         """Ours: send or receive."""
         self.browser_arrow: pa.Table = table(rows, float("inf") if zero is None else zero)
-        """What the browser says, one row per look."""
+        """The browser's figures, one row per look."""
 
     @cached_property
     def browser(self) -> pd.DataFrame:
@@ -77,7 +77,7 @@ class BrowserCall:
 
     @property
     def warnings(self) -> list[str]:
-        """What was odd but did not end the call."""
+        """Oddities that did not end the call."""
         own, side = self.endpoint.warnings, "our sender" if self.role == "send" else "our receiver"
         return [
             *(f"{side}: {said}" for said in own),
@@ -86,7 +86,7 @@ class BrowserCall:
         ]
 
     def _silence(self) -> list[str]:
-        """That the browser itself told nothing, or no more."""
+        """The warning that the browser itself told nothing, or no more."""
         if not len(self.browser):
             return ["the browser said nothing of the call"]
         last = float(self.browser["time_s"].iloc[-1])
@@ -94,13 +94,13 @@ class BrowserCall:
         return [f"the browser said nothing from {last:.1f} s on"] if silent else []
 
     def plot(self) -> Figure:
-        """What both ends and the links saw, in one picture."""
+        """The views of both ends and of the links, in one picture."""
         from paceline.browser.picture import draw
 
         return draw(self)
 
     def files(self, *, plots: bool = False) -> dict[str, bytes]:
-        """What is written, by the names of the files."""
+        """The functions that write, by the names of their files."""
         files = {"browser.parquet": parquet_bytes(self.browser_arrow)}
         files["browser.json"] = (json.dumps(self.summary, indent=2) + "\n").encode()
         for folder, result in (("endpoint", self.endpoint), ("link", self.link)):
@@ -247,5 +247,5 @@ class _Meeting:
 
 
 def _agreed(offer: Offer, repaired: tuple[int, int, int] | None) -> Agreed:
-    """What our end is told; without a transport-wide number its identifier does not matter."""
+    """The terms that our end is told; without a transport-wide number its identifier does not matter."""
     return offer.ufrag, offer.payload_type, offer.transport_wide or 1, repaired

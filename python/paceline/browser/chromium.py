@@ -35,7 +35,7 @@ class Congestion(str, Enum):
 
 
 def field_trials(feedback: str, congestion: Congestion) -> str:
-    """What switches on in libwebrtc: RFC 8888, which it offers only if asked to, and its SCReAM v2."""
+    """Field trials to switch on in libwebrtc: RFC 8888, which it offers only if asked to, and its SCReAM v2."""
     trials = ""
     if feedback == "rfc8888":
         trials += "WebRTC-RFC8888CongestionControlFeedback/Enabled,offer:true/"

@@ -1,4 +1,4 @@
-"""What both ends of a call with a browser believed, and what the links between did, in one picture."""
+"""The beliefs of both ends of a call with a browser, and the links between, in one picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a browser offers and is answered, as SDP (RFC 8829): plain RTP, one stream of VP8, ICE lite, one candidate."""
+"""A browser's offer and the answer to it, as SDP (RFC 8829): plain RTP, one stream of VP8, ICE lite, one candidate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PLAIN = "RTP/AVPF"
 CODEC = "VP8/90000"
 RTX = "rtx/90000"
 FEEDBACK = {"rfc8888": "ack ccfb", "twcc": "transport-cc"}
-"""What `a=rtcp-fb` says of each format of feedback."""
+"""The value of `a=rtcp-fb` for each format of feedback."""
 
 
 class OfferError(PacelineError):
@@ -21,7 +21,7 @@ class OfferError(PacelineError):
 
 @dataclass(frozen=True)
 class Offer:
-    """What matters of a browser's offer of video."""
+    """The relevant parts of a browser's offer of video."""
 
     mid: str
     ufrag: str
@@ -113,7 +113,7 @@ def _values(lines: Iterable[str], name: str) -> list[str]:
 
 
 def _by_payload_type(lines: Iterable[str], name: str) -> list[tuple[int | None, str]]:
-    """What attributes say of payload types, of which `*` is all: None."""
+    """Values of attributes by payload type, of which `*` is all: None."""
     said = []
     for value in _values(lines, name):
         number, _, rest = value.partition(" ")

@@ -1,4 +1,4 @@
-"""What a browser says of a call (getStats of WebRTC), as columns beside ours."""
+"""A browser's figures of a call (getStats of WebRTC), as columns beside ours."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Column:
     """The statistic, `type.name`."""
     scale: float = 1.0
     over: str | None = None
-    """What its growth is divided by: the growth of this statistic, or of `time`; None: it is shown as it is."""
+    """The divisor of its growth: the growth of this statistic, or of `time`; None: it is shown as it is."""
 
     def value(self, before: Row, row: Row) -> float | None:
         """The figure at `row`, where the look before it was `before`."""
@@ -48,8 +48,8 @@ def _growth(name: str, before: Row, row: Row) -> float | None:
 _OUT, _IN, _FAR, _PAIR = "outbound-rtp.", "inbound-rtp.", "remote-inbound-rtp.", "candidate-pair."
 
 COLUMNS = (
-    Column("target_mbps", "Mbit/s", "What its congestion control gives its encoder", f"{_OUT}targetBitrate", 1e-6),
-    Column("available_mbps", "Mbit/s", "What it holds to be available", f"{_PAIR}availableOutgoingBitrate", 1e-6),
+    Column("target_mbps", "Mbit/s", "Bitrate that its congestion control sets", f"{_OUT}targetBitrate", 1e-6),
+    Column("available_mbps", "Mbit/s", "Bitrate that it finds available", f"{_PAIR}availableOutgoingBitrate", 1e-6),
     Column("sent_mbps", "Mbit/s", "Payload and padding that it sent", f"{_OUT}bytesSent", 8e-6, "time"),
     Column("received_mbps", "Mbit/s", "Payload and padding that it received", f"{_IN}bytesReceived", 8e-6, "time"),
     Column("round_trip_ms", "ms", "Round trip of its last connectivity check", f"{_PAIR}currentRoundTripTime", 1e3),

@@ -42,7 +42,7 @@ class PageServer:
         self.rows = Looks()
         """The looks of the page at the browser."""
         self.failure: str | None = None
-        """What the page says went wrong."""
+        """The error that the page tells."""
         self._told = threading.Event()
         self._server = _Server(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)

@@ -3,11 +3,11 @@
 import sys
 
 _INTERRUPTED_OUTSIDE_A_COMMAND = 130
-"""What typer makes of Ctrl-C while it reads arguments."""
+"""The exception that typer makes of Ctrl-C while it reads arguments."""
 
 
 def main() -> None:
-    """What `paceline` on the command line runs; imports happen here, so that Ctrl-C during them ends plainly too."""
+    """The program `paceline` of the command line; imports happen here, so that Ctrl-C during them ends plainly too."""
     try:
         from paceline.cli.commands import app
 

@@ -64,10 +64,10 @@ def _print(held: BrowserCall, json: bool) -> None:
     from paceline.cli.tables import print_summary
 
     end = "our sender" if held.role == "send" else "our receiver"
-    for who, result in ((end, held.endpoint), ("the links", held.link)):
-        print(f"What {who} saw")
+    for whose, result in ((end, held.endpoint), ("the links", held.link)):
+        print(f"Figures of {whose}")
         print_summary(result)
-    print("What the browser saw")
+    print("Figures of the browser")
     units = {column.name: column.unit for column in COLUMNS}
     for name, value in held.summary.items():
         if value is not None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from paceline.network import Runner
 
 KEPT = "what is finished is kept: run the same command again to go on"
-"""What is said when a study is interrupted."""
+"""The message when a study is interrupted."""
 
 FAILURES = ("failed_programs", "failed_captures", "unanswered_flows")
 """Figures of sockets that make the exit status 1."""
@@ -250,7 +250,8 @@ def tune(
 def sensitivity(
     options: StudyOptions,
     search: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Whose parameters [default: those of its first search].")
+        str | None,
+        typer.Option(metavar="NAME", help="The search whose parameters are ranked [default: the study's first]."),
     ] = None,
 ) -> None:
     """Rank a controller's parameters by what they do: Morris' screening, then Sobol's indices."""
@@ -324,8 +325,8 @@ def send(
     group_by: Annotated[
         GroupBy,
         typer.Option(
-            help="By what flows find their group there: the name of their coupling, the address that they go to, or "
-            "protocol, addresses and ports, and the ECN field."
+            help="The rule by which flows find their group: the same name of their coupling, the same receiver's "
+            "address, or the same protocol, addresses, ports and ECN field."
         ),
     ] = GroupBy.by_name,
     group: Annotated[
@@ -403,7 +404,7 @@ def merge(
     options: OutputOptions,
     folders: Annotated[
         list[str],
-        typer.Argument(metavar="SENDER [LINK] RECEIVER", help="What the ends wrote with --out, in any order."),
+        typer.Argument(metavar="SENDER [LINK] RECEIVER", help="Folders that the ends wrote with --out, in any order."),
     ],
 ) -> None:
     """Merge what `send`, `link` and `receive` wrote, maybe on several machines, into one result."""
@@ -426,7 +427,7 @@ def merge(
 def browser(
     options: SocketOptions,
     role: Annotated[
-        CallRole, typer.Option(help="What our end does: send to the browser, or receive what it sends.")
+        CallRole, typer.Option(help="The part of our end: send to the browser, or receive what it sends.")
     ] = CallRole.receive,
     congestion: Annotated[
         Congestion, typer.Option(help="The congestion control of a browser that sends and is started here.")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from paceline.cli.options import CompareOptions
-from paceline.cli.progress import progress
+from paceline.cli.progress import study_progress
 from paceline.cli.speak import printing, say, say_remade
 from paceline.cli.tables import table_of
 from paceline.comparison import report
@@ -30,7 +30,7 @@ PRINTED = 8
 
 def run(options: CompareOptions) -> bool:
     """Runs a comparison and says what came out; whether every run went well."""
-    with progress() as told:
+    with study_progress() as progress:
         result = compare(
             options.controllers or [],
             over=options.over or [],
@@ -40,7 +40,7 @@ def run(options: CompareOptions) -> bool:
             warmup=options.warmup,
             weights=options.weights,
             join=options.join or [],
-            told=told,
+            progress=progress,
             **options.work("compare"),
         )
     say_remade(result.remade)

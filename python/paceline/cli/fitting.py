@@ -37,7 +37,7 @@ class _Fitted:
     states: Sequence[str] = ()
     """A table of the states, in lines."""
     more: Mapping[str, object] = field(default_factory=dict)
-    """What the JSON document has besides."""
+    """Further parts of the JSON document."""
 
 
 def fit(options: FitOptions) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @cache
 def kinds() -> tuple[str, ...]:
-    """What can be listed: everything that scenarios choose from, and what studies are made of."""
+    """The lists: everything that scenarios choose from, and the parts of studies."""
     return (*registry(), "studies", "designs")
 
 
@@ -57,7 +57,7 @@ def print_tables(kind: str) -> None:
             console.print(_parameter(parameter), soft_wrap=True)
 
 
-# What is said of a parameter without a default.
+# The words for a parameter without a default.
 _NEEDS = {"required": "must be given", "optional": "may be left out", "one-of": "one of these must be given"}
 
 

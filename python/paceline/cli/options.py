@@ -34,14 +34,14 @@ def _path(what: str) -> Callable[[str], Path]:
 
 
 class TransportName(str, Enum):
-    """What goes over real sockets."""
+    """The transports that go over real sockets."""
 
     rtp = "rtp"
     dccp = "dccp"
 
 
 class CallRole(str, Enum):
-    """What our end does in a call with a browser."""
+    """The part of our end in a call with a browser."""
 
     send = "send"
     receive = "receive"
@@ -55,7 +55,7 @@ class Peer(str, Enum):
 
 
 class GroupBy(str, Enum):
-    """By what flows of several processes find each other."""
+    """The rule by which flows of several processes find each other."""
 
     by_name = "name"
     by_destination = "destination"
@@ -222,7 +222,7 @@ class ProbeOptions:
     receive: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Answer the probes that arrive there, until Ctrl-C.")
     ] = None
-    transfer: Annotated[str | None, typer.Option(metavar="SIZE", help="What is sent in slow start [default: 1MB].")] = (
+    transfer: Annotated[str | None, typer.Option(metavar="SIZE", help="Bytes sent in slow start [default: 1MB].")] = (
         None
     )
     hold: Annotated[
@@ -232,11 +232,11 @@ class ProbeOptions:
             help="How long packets go at a part of the rate that arrived [default: 60s; in the simulator 300s].",
         ),
     ] = None
-    part: Annotated[float | None, typer.Option(metavar="PART", help="That part [default: 0.5].")] = None
+    part: Annotated[float | None, typer.Option(metavar="PART", help="Part of the capacity [default: 0.5].")] = None
     packet_size: Annotated[str | None, typer.Option(metavar="SIZE", help="Size of each packet [default: 1212B].")] = (
         None
     )
-    name: Annotated[str, typer.Option(metavar="NAME", help="What the link is called that is printed.")] = "probed"
+    name: Annotated[str, typer.Option(metavar="NAME", help="Name of the printed link.")] = "probed"
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -280,7 +280,7 @@ class SweepOptions:
     data: Data = None
 
     def work(self, name: str) -> dict[str, Any]:
-        """What an engine takes; the results go to `out/name` unless a folder is named."""
+        """The arguments of an engine; the results go to `out/name` unless a folder is named."""
         if self.resume and self.fresh:
             raise UsageError("--resume and --fresh: found both, expected one of them")
         out = self.out or Path("out") / name
@@ -294,7 +294,7 @@ class StudyOptions(SweepOptions):
     name: Annotated[str, typer.Argument(metavar="NAME", help="A study of `paceline list studies`, or its folder.")]
 
     def arguments(self, suffix: str = "") -> dict[str, Any]:
-        """What the engine takes; the results go to `out/NAME`, with the suffix, unless a folder is named."""
+        """The arguments of the engine; the results go to `out/NAME`, with the suffix, unless a folder is named."""
         from paceline.studies.definition import find
 
         return self.work(f"{find(self.name).name}{suffix}")
@@ -332,12 +332,12 @@ class CompareOptions(SweepOptions):
         str | None,
         typer.Option(
             metavar="TIME",
-            help="What only figures of start-up count [default: the scenarios' own, or else 10 s, at most a sixth].",
+            help="The start, which only its own figures count [default: the scenarios' own, or 10 s, at most a sixth].",
         ),
     ] = None
     weights: Annotated[
         str | None,
-        typer.Option(metavar="NAME=WEIGHT,...", help="What the ranking counts [default: throughput=1,delay=1]."),
+        typer.Option(metavar="NAME=WEIGHT,...", help="The ranking's weights [default: throughput=1,delay=1]."),
     ] = None
     join: Annotated[
         list[str] | None,

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from paceline.cli.speak import say
-from paceline.studies.progress import State, Told
+from paceline.studies.progress import Progress as StudyProgress
+from paceline.studies.progress import State
 
 LINE_EVERY_S = 10.0
 """Where nobody watches a bar, a line says this often how far a study is."""
@@ -23,7 +24,7 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def progress() -> Iterator[Told]:
+def study_progress() -> Iterator[StudyProgress]:
     """How far each part is, how fast, how long it takes: a bar, or where nobody watches now and then a line."""
     if not sys.stderr.isatty():
         yield _Lines()
@@ -41,12 +42,12 @@ def progress() -> Iterator[Told]:
         tasks: dict[str, TaskID] = {}
         pace = _Pace()
 
-        def told(state: State) -> None:
+        def progress(state: State) -> None:
             if state.what not in tasks:
                 tasks[state.what] = bar.add_task(state.what, total=state.total, rest="")
             bar.update(tasks[state.what], completed=state.finished, rest=pace.said(state))
 
-        yield told
+        yield progress
 
 
 class _Pace:

@@ -1,4 +1,4 @@
-"""What people see besides results: progress, and errors in one line with the right exit status."""
+"""Output for people besides results: progress, and errors in one line with the right exit status."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from paceline import disk
 from paceline.cli.options import StudyOptions
-from paceline.cli.progress import duration, progress
+from paceline.cli.progress import duration, study_progress
 from paceline.cli.speak import printing, say, say_remade
 from paceline.errors import UsageError, printable
 from paceline.studies import words
@@ -27,8 +27,8 @@ TABLES_PRINTED = 8
 
 def run(options: StudyOptions, *, chart: bool, write_verdict: bool) -> bool:
     """Runs a study and says what came out; whether every experiment went well."""
-    with progress() as told:
-        result = run_study(options.name, **options.arguments(), told=told)
+    with study_progress() as progress:
+        result = run_study(options.name, **options.arguments(), progress=progress)
     say_remade(result.remade)
     if result.missing:
         say(f"WARNING: {result.missing}.")
@@ -129,13 +129,13 @@ def _print_charts(result: StudyResult) -> None:
             print(printable(design.title), *chart(flows, links), "", sep="\n")
 
 
-def _put(options: StudyOptions, document: Mapping[str, object], told: Callable[[], None]) -> None:
-    """What came out: as one JSON document, or for people."""
+def _put(options: StudyOptions, document: Mapping[str, object], in_words: Callable[[], None]) -> None:
+    """The results: as one JSON document, or for people."""
     with printing():
         if options.json:
             print(json.dumps(document, indent=2))
         else:
-            told()
+            in_words()
 
 
 def dry_run(options: StudyOptions) -> None:
@@ -182,16 +182,16 @@ def _plan_document(planned: Plan) -> dict[str, object]:
 
 def search(options: StudyOptions, searches: tuple[str, ...], trials: int | None) -> None:
     """Searches, judges and says what was found."""
-    with progress() as told:
-        result = tune(options.name, searches=searches, trials=trials, **options.arguments(), told=told)
+    with study_progress() as progress:
+        result = tune(options.name, searches=searches, trials=trials, **options.arguments(), progress=progress)
     document = {"study": result.study.name, "out": str(result.out), "searches": _searches(result)}
     _put(options, document, lambda: _print_searches(result))
 
 
 def rank(options: StudyOptions, search: str | None) -> None:
     """Ranks the parameters and prints the ranking."""
-    with progress() as told:
-        result = sensitivity(options.name, search=search, **options.arguments("-sensitivity"), told=told)
+    with study_progress() as progress:
+        result = sensitivity(options.name, search=search, **options.arguments("-sensitivity"), progress=progress)
     _put(options, _ranking_document(result), lambda: _print_ranking(result))
 
 

@@ -33,7 +33,7 @@ MEDIA = {"kind": "trace-encoder", "generator": "frames", "fps": 50}
 WARMUP_S, WARMUP_PART = 10.0, 6
 """The warm-up where nobody says one, and which part of the duration it is at most."""
 DURATION, DELAY, QUEUE = "60s", "20ms", "300ms"
-"""What a link that follows a recording has, unless it is said: how long it runs, one way, drop-tail."""
+"""The defaults of a link that follows a recording: how long it runs, one way, drop-tail."""
 _FIXED = {"name", "seed", "links", "flows", "coupling", "rate", "path", "transport", "controller", "count"}
 """Keys that a call over a recording does not leave open."""
 _TEMPLATE = re.compile(r"^scenario(?::\d+)?: ")
@@ -51,7 +51,7 @@ class Condition:
     flows: tuple[str, ...]
     """The flows whose controller is replaced."""
     settings: tuple[tuple[str, str], ...]
-    """What is changed in it, as overrides."""
+    """The changes in it, as overrides."""
     links: tuple[str, ...]
     """The links of these flows' paths."""
     copies: Mapping[str, int]
@@ -65,7 +65,7 @@ class Condition:
 
     @property
     def document(self) -> dict[str, Any]:
-        """What it is, as plain data."""
+        """Its description, as plain data."""
         return {"name": self.name, "kind": self.kind, "flows": list(self.flows), "digest": self.digest}
 
     def text(self, contender: Contender) -> str:

@@ -40,13 +40,13 @@ class Contender:
     transport: str
     """The controller's usual transport, as the reader of scenarios chooses it."""
     keys: frozenset[str]
-    """Those of `OF_TRANSPORTS` that a flow over it knows."""
+    """The keys of `OF_TRANSPORTS` that a flow over it knows."""
     parameters: frozenset[str]
     """The names of the controller's parameters."""
 
     @property
     def document(self) -> dict[str, Any]:
-        """What it is, as plain data."""
+        """Its description, as plain data."""
         return {"label": self.label, "controller": self.controller, "flow": self.flow, "transport": self.transport}
 
 

@@ -65,7 +65,7 @@ class Part:
 
     @cached_property
     def said(self) -> dict[str, Any]:
-        """What was compared."""
+        """The compared runs."""
         found: dict[str, Any] = json.loads(self.document)
         return found
 

@@ -34,9 +34,9 @@ class Flip:
     at: float
     """The weight at which the two are equal."""
     first: str
-    """Who is ahead of the other at the weights that are."""
+    """The one of both that is ahead at the weights that are."""
     other: str
-    """Who is ahead beyond."""
+    """The one that is ahead beyond."""
     leads: bool
     """Whether the other is then ahead of all."""
 
@@ -60,7 +60,7 @@ class Ranking:
     """By controller, the best first."""
     flips: list[Flip]
     notes: list[str]
-    """What was left out, and why."""
+    """The omissions, and why."""
 
     @property
     def order(self) -> list[str]:

@@ -140,7 +140,7 @@ NOTES = {
 
 
 def notes(result: ComparisonResult) -> list[str]:
-    """What is to be said of the intervals."""
+    """The remark on the intervals."""
     return [said for note, said in NOTES.items() if (result.differences["note"] == note).any()]
 
 
@@ -149,7 +149,7 @@ def _cycled(values: tuple[str, ...], count: int) -> list[str]:
 
 
 def _document(result: ComparisonResult) -> dict[str, Any]:
-    """What the page's script draws and computes."""
+    """The data that the page's script draws and computes."""
     names = result.controllers
     dashes = [_DASHES[DASHES[place // len(CYCLE) % len(DASHES)]] for place in range(len(names))]
     return {

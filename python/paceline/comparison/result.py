@@ -1,4 +1,4 @@
-"""What a comparison gave, as data frames."""
+"""The results of a comparison, as data frames."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class ComparisonResult:
-    """What a comparison of controllers gave."""
+    """The results of a comparison of controllers."""
 
     out: Path
     state: State

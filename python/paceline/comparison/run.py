@@ -21,7 +21,7 @@ from paceline.outputs import OutputFolder
 from paceline.scenario import data_folders
 from paceline.studies.engine import Ran, run_rows
 from paceline.studies.experiment import Context, Parameter
-from paceline.studies.progress import State, Told
+from paceline.studies.progress import Progress, State
 from paceline.studies.store import Store
 from paceline.version import __version__
 
@@ -47,7 +47,7 @@ def compare(
     dask: str | None = None,
     fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> ComparisonResult:
     """Compares controllers; `paceline.compare` says more."""
     folders = data_folders(data)
@@ -66,7 +66,7 @@ def compare(
         study = definition.study(cases, _seeds(seeds), folder.path)
         context = _context(Context(study, tuple(folders), True))
         with Store(folder.path, fresh=fresh) as store:
-            ran = run_rows(context, store, study.identity, workers=workers, dask=dask, told=told)
+            ran = run_rows(context, store, study.identity, workers=workers, dask=dask, progress=progress)
             definition.write_scenarios(study)
             with folder:
                 part = _part(cases, of_controllers, of_conditions, folder.path)
@@ -83,7 +83,7 @@ def compare(
 
 
 def _listed(name: str, given: Any) -> list[Any]:
-    """What was given as a list; one thing alone is a list of one."""
+    """An argument as a list; one thing alone is a list of one."""
     if isinstance(given, (str, os.PathLike, Mapping)):
         return [given]
     if not isinstance(given, Iterable) or isinstance(given, bytes):
@@ -116,7 +116,7 @@ def _context(context: Context) -> Context:
 def _part(
     cases: Sequence[Case], of_controllers: Sequence[Contender], of_conditions: Sequence[Condition], out: Path
 ) -> Part:
-    """What was run here, as another comparison may join it."""
+    """The runs made here, as another comparison may join it."""
     document = {
         "version": __version__,
         "controllers": [one.document for one in of_controllers],

@@ -5,8 +5,8 @@ way. The bounds are given, or found by k-means over the square roots of the rate
 quantiles; the maximum-likelihood Weibull dwell time, seen in whole intervals; how often each other state is the next;
 and the correlation of neighbouring normal scores.
 
-The generator bends its AR(1) process where states change (`ramps`). That moves the distribution within a state and its
-correlation. So both are measured on a long draw: quantiles are mapped through the measured distribution, and time
+The generator bends its AR(1) process where states change (`ramps`). The bend moves the distribution within a state and
+its correlation. So both are measured on a long draw: quantiles are mapped through the measured distribution, and time
 constants are corrected until the draw has the recordings' correlations.
 """
 

@@ -1,8 +1,8 @@
 """Frame sizes of an encoder from recordings: key frames apart, ordinary frames by quantiles and an AR(2) process.
 
 Key frames are those that the file says, or else those at an even distance that are all larger than one and a half
-means. The frames behind a key frame, which a rate control makes smaller, get a factor each. What is left is ordinary:
-its quantiles are the distribution, the correlations of its normal scores over one and two frames the AR(2) process.
+means. The frames behind a key frame, which a rate control makes smaller, get a factor each. The rest is ordinary: its
+quantiles are the distribution, the correlations of its normal scores over one and two frames the AR(2) process.
 """
 
 from __future__ import annotations

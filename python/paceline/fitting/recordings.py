@@ -106,7 +106,7 @@ def peak_mbps(rate: Mapping[str, object], folders: Sequence[str]) -> float:
 
 
 def draw_rates(rate: Mapping[str, object], count: int, interval_s: float, seed: int) -> Rates:
-    """What a generator of rates draws in `count` intervals."""
+    """The rates that a generator draws in `count` intervals."""
     core = _load(_link({**rate, "length": f"{min(count * interval_s, LONGEST_S):.6f}s", "seed": seed}), "generator")
     return Rates("generator", _evened(core.link_trace, interval_s), interval_s)
 
@@ -119,7 +119,7 @@ def read_frames(file: str, format_: str | None, data: Path | None = None) -> tup
 
 
 def draw_frames(generator: Mapping[str, object], count: int, seed: int) -> Frames:
-    """What a generator of frame sizes draws."""
+    """The frame sizes that a generator draws."""
     source = {"kind": "trace-encoder", "generator": {**generator, "count": count, "seed": seed}}
     return _frames("generator", _load(_encoder(source), "generator").frame_trace())
 

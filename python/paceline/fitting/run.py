@@ -1,4 +1,4 @@
-"""What `paceline fit` does: read, fit, draw, compare."""
+"""The work of `paceline fit`: read, fit, draw, compare."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _expect_format(files: Sequence[str], options: Mapping[str, object]) -> None:
 def _parts(
     files: list[Recording], against: list[Recording], split: float | None
 ) -> tuple[list[Recording], list[Recording]]:
-    """What is fitted, and what is left out."""
+    """The fitted values, and the ones left out."""
     if split is None:
         return files, against
     if against:

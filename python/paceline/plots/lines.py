@@ -63,7 +63,7 @@ WINDOW = line_plot(
     "window", "9, 13", "Congestion window and bytes in flight", ("cwnd_bytes", "bytes_in_flight"),
     unit="kB", per=1000.0,
 )  # fmt: skip
-# What the paper of study scream-5g calls network queue delay is the smoothed RTT (the caption of its Figure 8 says so).
+# The network queue delay of study scream-5g's paper is the smoothed RTT (the caption of its Figure 8 says so).
 DELAYS = line_plot("delays", "8, 12", "Delays", ("send_queue_delay_ms", "srtt_ms", "queue_delay_ms"), unit="ms")
 ONE_WAY_DELAY = line_plot("one_way_delay", "", "One-way delay of packets", ("one_way_delay_ms",), unit="ms")
 FRAME_DELAY = line_plot("frame_delay", "", "Frame delay, from capture to display", ("frame_delay_ms",), unit="ms")

@@ -1,4 +1,4 @@
-"""What a link could carry, alone and beside what it carried (Figures 4 and 7 of study scream-5g's paper)."""
+"""The rate that a link could carry, alone and beside the carried one (Figures 4 and 7 of study scream-5g's paper)."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ def draw_throughput(figure: Figure, rows: pd.DataFrame) -> None:
     legend(axes)
 
 
-TRACE = Plot("link_trace", "4", "What the link could carry", trace_table, draw_trace)
+TRACE = Plot("link_trace", "4", "The rate that the link could carry", trace_table, draw_trace)
 THROUGHPUT = Plot("throughput", "7", "Link rate and throughput", throughput_table, draw_throughput)

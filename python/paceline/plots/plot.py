@@ -1,4 +1,4 @@
-"""What a plot is: a function that computes a table and a function that draws it."""
+"""A plot: a function that computes a table and a function that draws it."""
 
 from __future__ import annotations
 

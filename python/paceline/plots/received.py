@@ -1,4 +1,4 @@
-"""What the receiver saw at its worst moments, beside the source's pictures."""
+"""The receiver's pictures at its worst moments, beside the source's pictures."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def new_figure(width: float = 8.0, height: float = 3.6) -> Figure:
 
 
 def settings() -> Any:
-    """What `matplotlib.rc_context` is given while a picture is drawn or written."""
+    """The settings that `matplotlib.rc_context` is given while a picture is drawn or written."""
     return dict(_SETTINGS)
 
 

@@ -161,7 +161,7 @@ class Study:
                     yield replace(base, point={factor.name: value}), what
 
     def overrides(self, design: Design, number: int, point: Point) -> list[tuple[str, str]]:
-        """What a point changes in the scenario, with the defaults of the factors that it does not vary."""
+        """A point's changes of the scenario, with the defaults of the factors that it does not vary."""
         defaults = {name: factor.default for name, factor in self.factors.items() if factor.default is not None}
         # The defaults come first, so that a design can set what its factors leave alone.
         first = [pair for name in defaults if name not in point for pair in self.factors[name].override(defaults[name])]

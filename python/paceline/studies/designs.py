@@ -32,7 +32,7 @@ Count = Annotated[int, Meta(ge=1, le=LARGEST)]
 
 
 class Kind(Named, frozen=True, kw_only=True, tag_field="kind"):
-    """What every kind of design may say."""
+    """The keys that every kind of design may have."""
 
     help: ClassVar[str] = ""
     title: str = ""
@@ -41,7 +41,7 @@ class Kind(Named, frozen=True, kw_only=True, tag_field="kind"):
     seeds: tuple[Seed, ...] | None = None
     """Each point runs with each of them, in place of the study's own."""
     set: Settings = {}
-    """What the design changes in the scenario besides, for all its points."""
+    """The design's further changes of the scenario, for all its points."""
     world: WorldName = "simulator"
     """Where its points run."""
     keep: bool = False
@@ -214,7 +214,7 @@ class Experiments(Named, frozen=True, kw_only=True):
         return {}
 
 
-# What is drawn is kept here and not in the design, so that a design on its way to a worker stays small.
+# Draws are kept here and not in the design, so that a design on its way to a worker stays small.
 
 
 @lru_cache(maxsize=4)
@@ -249,7 +249,7 @@ class Design:
     name: str
     spec: Kind | Experiments
     factors: tuple[Factor, ...]
-    """Those that it varies, in its order: the last changes fastest."""
+    """The factors that it varies, in its order: the last changes fastest."""
     levels: dict[str, tuple[Value, ...]]
     """The levels of each of them, for designs of levels."""
     seeds: tuple[int | None, ...]
@@ -257,7 +257,7 @@ class Design:
     scenario: str
     """The file of the study that its points change."""
     settings: tuple[tuple[str, str], ...]
-    """What the design sets in the scenario for all its points, as overrides."""
+    """The design's settings of the scenario for all its points, as overrides."""
     substitutes: tuple[tuple[str, str], ...] = field(default=())
     """Replaces what the study's data would have given, where there is none."""
 
@@ -276,7 +276,7 @@ class Design:
 
     @property
     def title(self) -> str:
-        """What it is, for a reader."""
+        """Its description, for a reader."""
         return self.spec.title or self.name
 
     def point(self, number: int) -> Point:
@@ -288,7 +288,7 @@ class Design:
         return self.spec.varied(self, number) if isinstance(self.spec, OneAtATime) else None
 
     def overrides(self, number: int) -> tuple[tuple[str, str], ...]:
-        """What the design sets at the point of this number, besides the point's factors."""
+        """The design's settings at the point of this number, besides the point's factors."""
         if not isinstance(self.spec, Experiments):
             return self.settings
         return (*self.settings, *as_pairs({path: values[number] for path, values in self.spec.over.items()}))

@@ -25,7 +25,7 @@ from paceline.studies.definition import Study, load
 from paceline.studies.experiment import Context, Files, Parameter, Row
 from paceline.studies.judge import Comparison, judged
 from paceline.studies.nearest import Near
-from paceline.studies.progress import State, Told
+from paceline.studies.progress import Progress, State
 from paceline.studies.rows import Rows
 from paceline.studies.runner import Runner, cores
 from paceline.studies.spec import DefinitionError, about, line_of
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """What a study gave."""
+    """The results of a study."""
 
     study: Study
     out: Path
@@ -59,7 +59,7 @@ class StudyResult:
     remade: tuple[str, ...] = ()
     """Files that an earlier run had finished and that were not as it wrote them: they were made again."""
     searches: TuningResult | None = None
-    """What its searches found, if it has any."""
+    """The results of its searches, if it has any."""
 
     @property
     def results_file(self) -> Path:
@@ -99,7 +99,7 @@ class StudyResult:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study would take, from a few of its experiments."""
+    """The time and space that a study would take, from a few of its experiments."""
 
     study: Study
     total: int
@@ -139,27 +139,27 @@ def run_study(
     dask: str | None = None,
     fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> StudyResult:
     """Runs what is not finished of a study, compares, and writes all outputs; `paceline.study` says more."""
     study = load(name)
     if not len(study):
-        tuned = tune(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, told=told)
+        tuned = tune(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, progress=progress)
         return StudyResult(study, tuned.out, State(study.name, 0, 0, 0, 0), searches=tuned)
     context, missing = prepare(study, data)
-    if missing and told is None:
+    if missing and progress is None:
         warnings.warn(f"{missing}: generated traces are used and nothing is judged", stacklevel=3)
     folder = OutputFolder(out)
     known = not fresh and (folder.path / FOLDER).exists()
     first = {} if known else _first_rows(context)
     with Store(folder.path, fresh=fresh) as store, folder:
         identity = {**study.identity, "traces": _digest(context)}
-        ran = run_rows(context, store, identity, first=first, workers=workers, dask=dask, told=told)
+        ran = run_rows(context, store, identity, first=first, workers=workers, dask=dask, progress=progress)
         result = StudyResult(study, folder.path, ran.state, missing, error=ran.error, remade=ran.remade)
         result = _compared(result, folder)
     if study.tuning is not None:
         own = folder.path / "searches"
-        tuned = tune(name, out=own, workers=workers, dask=dask, fresh=fresh, data=data, told=told)
+        tuned = tune(name, out=own, workers=workers, dask=dask, fresh=fresh, data=data, progress=progress)
         result = replace(result, searches=tuned)
     return result
 
@@ -187,7 +187,7 @@ def prepare(study: Study, data: str | os.PathLike[str] | None = None) -> tuple[C
 def check(context: Context) -> None:
     """Reads the scenario with each value of each factor, so that a slip in the definition is said before any run.
 
-    What goes wrong in combination only is found when it is run, and recorded.
+    An error in combination only is found when it is run, and recorded.
 
     Raises:
         StudyError: A scenario is wrong.
@@ -236,7 +236,7 @@ def run_rows(
     first: Mapping[int, tuple[Row, Files]] = MappingProxyType({}),
     workers: int | None = None,
     dask: str | None = None,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> Ran:
     """Runs what is not finished of a study's experiments and joins all rows in results.parquet.
 
@@ -257,7 +257,7 @@ def run_rows(
             faults.append(f"{FOLDER}: {lost:,} finished experiments are not in the journals any more")
         if fault is not None:
             faults.append(fault)
-        _run(context, store, table, first, workers, dask, told)
+        _run(context, store, table, first, workers, dask, progress)
     results.write(table, schema, context, store.out, None if fault else before)
     return Ran(_state(study, table), _first_error(study, table), tuple(faults))
 
@@ -269,7 +269,7 @@ def _run(
     first: Mapping[int, tuple[Row, Files]],
     workers: int | None,
     dask: str | None,
-    told: Told | None,
+    progress: Progress | None,
 ) -> None:
     study = context.study
 
@@ -279,11 +279,11 @@ def _run(
             row.files = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
         before = table.finished
         table.add(row)
-        if told is not None and table.finished > before:
-            told(_state(study, table))
+        if progress is not None and table.finished > before:
+            progress(_state(study, table))
 
-    if told is not None:
-        told(_state(study, table))
+    if progress is not None:
+        progress(_state(study, table))
     for row, files in first.values():
         keep(row, files)
     table.commit()
@@ -299,8 +299,8 @@ def _run(
         for _, (row, files) in runner.run(tasks) if todo else ():
             keep(row, files)
     table.commit()
-    if told is not None:
-        told(_state(study, table))
+    if progress is not None:
+        progress(_state(study, table))
 
 
 def _state(study: Study, table: Table) -> State:

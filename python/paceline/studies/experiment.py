@@ -25,7 +25,7 @@ Parameter = tuple[bool | int | float | str | None, str | None]
 
 
 class Row(msgspec.Struct, array_like=True):
-    """What a run gave. What the study's definition says of the experiment is not repeated in it."""
+    """The outcome of a run. The study's definition of the experiment is not repeated in it."""
 
     index: int
     """The number of the experiment in its study, from 0."""
@@ -35,7 +35,7 @@ class Row(msgspec.Struct, array_like=True):
     """Whether its worker process died while it ran: it is tried again when the study is resumed."""
     metrics: dict[str, float | None] = {}
     parameters: dict[str, Parameter] = {}
-    """Those that differ from the study's first experiment."""
+    """Parameters that differ from the study's first experiment."""
     summary: dict[str, Any] = {}
     """Further figures of an experiment that the definition names."""
     files: dict[str, str] = {}
@@ -85,7 +85,7 @@ class Context:
     """The parameters of the first experiment."""
 
     def overrides(self, experiment: Experiment) -> list[tuple[str, str]]:
-        """What the experiment changes in its scenario."""
+        """The experiment's changes of its scenario."""
         own = self.study.overrides(experiment.design, experiment.number - 1, experiment.point)
         return own if self.real else [*own, *experiment.design.substitutes]
 
@@ -99,7 +99,7 @@ class Context:
         )
 
     def command(self, experiment: Experiment) -> str:
-        """What runs this experiment alone, from any folder."""
+        """The command that runs this experiment alone, from any folder."""
         command, *options = experiment.design.world.command
         words = ["paceline", command, _absolute(self.study.folder / experiment.design.scenario), *options]
         for path, value in self.overrides(experiment):
@@ -117,7 +117,7 @@ def _absolute(path: Path) -> str:
 
 
 Files = dict[str, bytes]
-"""What a run leaves besides its row, by the names of files."""
+"""Files that a run leaves besides its row, by the names of files."""
 
 
 Task = tuple[int, Point]

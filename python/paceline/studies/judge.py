@@ -103,7 +103,7 @@ class Published(Spec, frozen=True, kw_only=True):
     published: float | None
     unit: str
     metric: str | None
-    """What is computed of these rows: a metric, or an expression in SQL."""
+    """The figure of these rows: a metric, or an expression in SQL."""
     rule: str
     note: str
 

@@ -53,7 +53,7 @@ class Drawn(Spec, frozen=True, kw_only=True):
 
 
 PARTS = ("flow", "stream")
-"""What a run consists of that a picture can have lines for."""
+"""The parts of a run that a picture can have lines for."""
 
 
 class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
@@ -63,7 +63,7 @@ class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
     """The factor that has a line for each level; `flow`, `stream`: each flow, each stream has one."""
     levels: tuple[Value, ...] = ()
     labels: dict[str, str] = {}
-    """What the legend calls a level, a flow or a stream."""
+    """Legend of a level, a flow or a stream."""
     panels: tuple[Drawn, ...]
     columns: Annotated[int, Meta(ge=1, le=4)] = 2
 

@@ -26,7 +26,7 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class Reading:
-    """What stands for which published figure."""
+    """The experiment that stands for a published figure."""
 
     name: str
     figures: dict[tuple[str, str], float]

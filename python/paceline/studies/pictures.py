@@ -220,7 +220,7 @@ class Curves(Picture, frozen=True, kw_only=True, tag="curves"):
     levels: tuple[Value, ...] = ()
     panels: tuple[Panel, ...]
     beside: str = "measured elsewhere"
-    """What the legend calls the dashed lines."""
+    """Legend of the dashed lines."""
 
     def __post_init__(self) -> None:
         if not self.panels:
@@ -295,11 +295,11 @@ class Across(Picture, frozen=True, kw_only=True, tag="across"):
     points: dict[str, float]
     """Each metric with its number."""
     over: str
-    """What the number is, with its unit."""
+    """Meaning of the number, with its unit."""
     lines: str
     levels: tuple[Value, ...] = ()
     labels: dict[str, str] = {}
-    """What the legend calls a level."""
+    """Legend of a level."""
     panels: tuple[Shown, ...]
 
     def __post_init__(self) -> None:

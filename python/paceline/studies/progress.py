@@ -19,5 +19,5 @@ class State:
     """Of those finished, how many an earlier run had."""
 
 
-Told = Callable[[State], None]
-"""Told of each experiment that is finished how far its part of the study is."""
+Progress = Callable[[State], None]
+"""Called after each finished experiment with the state of its part of the study."""

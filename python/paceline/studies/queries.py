@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LONGEST_S = 60.0
-"""Seconds that a figure may take. Those of the studies beside this package take milliseconds."""
+"""Seconds that a figure may take. The figures of the studies beside this package take milliseconds."""
 TOGETHER_S = 600.0
 """Seconds that all figures of a study may take."""
 PREPARED_S = 600.0
@@ -52,14 +52,14 @@ class Queries:
         self._prepare({"do": "fill"}, stream_bytes(table))
 
     def _prepare(self, asked: dict[str, Any], content: bytes | None = None) -> None:
-        """What needs nothing of a study's own."""
+        """Asks for something that needs nothing of a study's own."""
         try:
             self._process.ask(asked, content, PREPARED_S)
         except QueryError as error:
             raise WorkerDied(f"figures cannot be computed: {error}") from None
 
     def ask(self, do: str, **said: Any) -> Any:
-        """What the process answers to texts of a study.
+        """The process's answer to texts of a study.
 
         Raises:
             QueryError: It refuses, takes too long, or ended.
@@ -110,7 +110,7 @@ class _Process:
             raise QueryError(f"takes longer than {limit_s:.0f} s, expected less")
         answer = json.loads(self._channel.recv_bytes())
         if "error" in answer:
-            # What the database says, without the picture of where.
+            # The database's message, without the picture of where.
             raise QueryError(" ".join(line.strip() for line in answer["error"].split("\n\n")[0].splitlines()))
         return self._channel.recv_bytes() if answer["follows"] else answer["value"]
 

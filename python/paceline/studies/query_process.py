@@ -97,7 +97,7 @@ class Answers:
             cursor.execute(f"PREPARE checked AS SELECT {self._expression(metric)}{_END} FROM selected")
 
     def figures(self, condition: str, metrics: list[str]) -> list[float | None]:
-        """What the metrics are of the rows of a condition."""
+        """The metrics of the rows of a condition."""
         where, chosen = self._expression(condition), ", ".join(f"{self._expression(one)}{_END}" for one in metrics)
         self._database.execute(f"CREATE OR REPLACE VIEW selected AS SELECT * FROM rows WHERE ({where}{_END})")
         reader = self._reader()

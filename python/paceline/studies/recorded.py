@@ -31,7 +31,7 @@ class RecordedSpec(Named, frozen=True, kw_only=True):
     file: str = ""
     title: str = ""
     where: dict[str, str] = {}
-    """What the lines of the file say that are taken."""
+    """The values of columns by which lines of the file are taken."""
     published: str = ""
     """In place of a file: the design of whose points the published figures are taken."""
 

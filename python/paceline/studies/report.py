@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Section:
-    """What stands under one heading: an experiment with its pictures, or a place in the paper."""
+    """The content under one heading: an experiment with its pictures, or a place in the paper."""
 
     title: str
     lines: list[Comparison]

@@ -168,7 +168,7 @@ def _text(value: Any) -> str | None:
 
 
 class Joined(msgspec.Struct):
-    """What results.parquet was made of, kept beside the journals: what is still the same is not joined again."""
+    """The sources of results.parquet, kept beside the journals: a part that is still the same is not joined again."""
 
     file: str
     """SHA-256 of its content."""
@@ -183,7 +183,7 @@ class Joined(msgspec.Struct):
 
 
 def joined_before(out: Path) -> tuple[Joined | None, str | None]:
-    """What the results.parquet of an earlier run was made of, and what is wrong with it now, if anything is."""
+    """The sources of an earlier run's results.parquet, and its fault now, if it has one."""
     try:
         found = msgspec.json.decode(disk.read(out / FOLDER / "joined.json"), type=Joined)
     except (OSError, msgspec.MsgspecError, RecursionError):

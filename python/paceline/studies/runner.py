@@ -302,7 +302,7 @@ class _Pace:
 def _batch(
     version: str, function: Callable[[Context, Item], Outcome], context: Context, items: list[Item]
 ) -> tuple[list[Outcome], float]:
-    """What each item gives, and how long they took together, on a worker whose build gives the same figures."""
+    """The result of each item, and how long they took together, on a worker whose build gives the same figures."""
     if sources(version) != sources(__version__):
         raise UsageError(
             f"--dask: found a worker of another build ({__version__}), expected {version}: install that there"

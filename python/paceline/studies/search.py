@@ -16,7 +16,7 @@ from typing import Any
 from paceline.errors import ExperimentError, UsageError
 from paceline.studies.duels import differences
 from paceline.studies.factors import Factor, Point
-from paceline.studies.progress import Told
+from paceline.studies.progress import Progress
 from paceline.studies.trials import Measured, Measurements
 from paceline.studies.tuning import MARGIN, Bench, Pick, Search, Tuning
 
@@ -33,7 +33,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found."""
+    """The result of a search."""
 
     search: Search
     factors: tuple[Factor, ...]
@@ -49,7 +49,7 @@ class Found:
 
     @property
     def title(self) -> str:
-        """What the search is called."""
+        """Name of the search."""
         return self.search.title or self.search.name
 
     @property
@@ -58,7 +58,7 @@ class Found:
         return {**self.baselines, **{name: trial for name, trial in self.picks.items() if trial is not None}}
 
 
-def explore(bench: Bench, search: Search, measurements: Measurements, total: int, told: Told | None) -> Found:
+def explore(bench: Bench, search: Search, measurements: Measurements, total: int, progress: Progress | None) -> Found:
     """Runs the search, or what is left of it."""
     tuning, factors = bench.tuning, bench.tuning.factors[search.name]
     objectives = bench.objectives(search)
@@ -78,7 +78,7 @@ def explore(bench: Bench, search: Search, measurements: Measurements, total: int
     while len(trials) < total:
         asked = [study.ask() for _ in range(min(search.population, total - len(trials)))]
         points = {trial.number: {factor.name: _suggest(trial, factor) for factor in factors} for trial in asked}
-        measurements.measure(points, total, told)
+        measurements.measure(points, total, progress)
         baselines = baselines or _baselines(search, measurements.kept)
         for trial in asked:
             measured = measurements.kept[trial.number]

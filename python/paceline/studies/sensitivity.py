@@ -12,7 +12,7 @@ from paceline.errors import ExperimentError, UsageError
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
 from paceline.studies.factors import Factor, Point
-from paceline.studies.progress import Told
+from paceline.studies.progress import Progress
 from paceline.studies.runner import Runner
 from paceline.studies.search import library
 from paceline.studies.store import Store
@@ -91,7 +91,7 @@ def sensitivity(
     dask: str | None = None,
     fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> SensitivityResult:
     """Ranks the parameters of a search by what they do to its objectives on the training conditions.
 
@@ -103,7 +103,7 @@ def sensitivity(
         dask: The address (`host:port`) of the scheduler of a Dask cluster that runs them instead.
         fresh: Whether what an earlier run left in `out` is deleted.
         data: Where traces are looked for.
-        told: Told after every set how far it is.
+        progress: Called after every set with the state of the method.
 
     Raises:
         StudyError: The definition is wrong, or `out` holds results of another one.
@@ -115,7 +115,7 @@ def sensitivity(
     folder = OutputFolder(out)
     with Store(folder.path, fresh=fresh) as store, folder:
         with Runner(run, bench, died, workers=workers, dask=dask) as runner:
-            ranking = _Ranking(bench, chosen, runner, store, told)
+            ranking = _Ranking(bench, chosen, runner, store, progress)
             effects = ranking.morris()
             kept = [effect.factor for effect in effects[: bench.tuning.sensitivity.keep]]
             indices = ranking.sobol(kept)
@@ -127,8 +127,10 @@ def sensitivity(
 class _Ranking:
     """The samples of both methods, measured."""
 
-    def __init__(self, bench: Bench, search: Search, runner: TaskRunner, store: Store, told: Told | None) -> None:
-        self._bench, self._search, self._runner, self._store, self._told = bench, search, runner, store, told
+    def __init__(
+        self, bench: Bench, search: Search, runner: TaskRunner, store: Store, progress: Progress | None
+    ) -> None:
+        self._bench, self._search, self._runner, self._store, self._progress = bench, search, runner, store, progress
         self._factors = bench.tuning.factors[search.name]
         self._known = bench.defaults(search)
         self.failed = 0
@@ -177,7 +179,7 @@ class _Ranking:
         identity = self._bench.identity(self._search, training)
         with closing(self._store.table(f"{method} {self._search.name}", identity)) as table:
             measurements = Measurements(method, self._bench, self._search, training, self._runner, table)
-            measurements.measure(points, len(points), self._told)
+            measurements.measure(points, len(points), self._progress)
         return self._scores([measurements.kept[number] for number in points])
 
     def _scores(self, measured: list[Measured]) -> dict[str, np.ndarray[Any, Any]]:

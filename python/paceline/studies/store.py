@@ -151,7 +151,7 @@ class Store:
         return Table(self._folder, re.sub(r"[^\w.-]", "_", name), count, learn, is_whole)
 
     def _of_this_build(self, found: dict[str, Any]) -> dict[str, Any]:
-        """What is said of rows, with the version of this build: they are of the same sources, if of another commit."""
+        """The remark on rows with the version of this build: they are of the same sources, if of another commit."""
         version = str(found.get("version"))
         if sources(version) != sources(__version__):
             raise StudyError(
@@ -278,7 +278,7 @@ class Table:
             try:
                 disk.append(self._open[part], line)
             except OSError:
-                # What was written of it would be read as a damaged record.
+                # The part that was written would be read as a damaged record.
                 with suppress(OSError):
                     os.ftruncate(self._open[part], end)
                 raise
@@ -367,7 +367,7 @@ def _kept(name: str, file: str) -> str:
 
 
 def fault_of(out: Path, name: str, digest: str) -> str | None:
-    """What is wrong with a file of which an earlier run kept the digest, if anything is."""
+    """The fault of a file of which an earlier run kept the digest, if it has one."""
     try:
         path = disk.within(out, name)
         found = disk.digest(path)

@@ -1,4 +1,4 @@
-"""What a set of parameters does under conditions: runs that are kept as they are finished."""
+"""The effect of a set of parameters under conditions: runs that are kept as they are finished."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from paceline import simulation
 from paceline.errors import PacelineError, StudyError
 from paceline.studies.experiment import Row
 from paceline.studies.factors import Point
-from paceline.studies.progress import State, Told
+from paceline.studies.progress import Progress, State
 from paceline.studies.runner import Runner
 from paceline.studies.spec import Value
 from paceline.studies.store import Table
 from paceline.studies.tuning import Bench, Search, Tuning
 
 Runs = dict[str, dict[str, float]]
-"""What the runs of a set gave: by condition, then by the name of the metric."""
+"""The figures of a set's runs: by condition, then by the name of the metric."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Measurements:
     def _number(self, index: int) -> int:
         return index // len(self._conditions)
 
-    def measure(self, points: Mapping[int, Point], total: int, told: Told | None) -> None:
+    def measure(self, points: Mapping[int, Point], total: int, progress: Progress | None) -> None:
         """Measures those of the sets that were not yet; `kept` has them all then.
 
         Raises:
@@ -122,9 +122,9 @@ class Measurements:
             self._rows[task.index] = row
             self._table.add(row)
             number = self._number(task.index)
-            if self._gather(number, points[number]) and told is not None:
+            if self._gather(number, points[number]) and progress is not None:
                 failed = sum(one.error is not None for one in self.kept.values())
-                told(State(self._what, total, len(self.kept), failed, self._taken_over))
+                progress(State(self._what, total, len(self.kept), failed, self._taken_over))
         self._table.commit()
 
     def _tasks(self, points: Mapping[int, Point]) -> Iterator[Task]:

@@ -18,7 +18,7 @@ from paceline.scenario import data_folders, toml_value
 from paceline.series import parquet_bytes
 from paceline.studies.definition import Study, load
 from paceline.studies.duels import Duel, duel
-from paceline.studies.progress import Told
+from paceline.studies.progress import Progress
 from paceline.studies.runner import Runner
 from paceline.studies.search import Found, explore
 from paceline.studies.store import Store, Table
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a search found, and how it does where it was not trained."""
+    """The result of a search, and its worth where it was not trained."""
 
     found: Found
     sets: dict[str, Measured]
@@ -50,7 +50,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class TuningResult:
-    """What the searches of a study gave."""
+    """The results of a study's searches."""
 
     study: Study
     tuning: Tuning
@@ -79,7 +79,7 @@ def tune(
     dask: str | None = None,
     fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> TuningResult:
     """Runs the searches of a study, and judges what they found.
 
@@ -92,7 +92,7 @@ def tune(
         dask: The address (`host:port`) of the scheduler of a Dask cluster that runs them instead.
         fresh: Whether what an earlier run left in `out` is deleted.
         data: Where traces are looked for.
-        told: Told after every set how far the search is.
+        progress: Called after every set with the state of the search.
 
     Raises:
         StudyError: The definition is wrong, or `out` holds results of another one.
@@ -115,9 +115,9 @@ def tune(
                     measurements = Measurements(
                         search.name, bench, search, training, runner, table, batch=search.population
                     )
-                    found = explore(bench, search, measurements, trials or search.trials, told)
+                    found = explore(bench, search, measurements, trials or search.trials, progress)
                 with closing(_held_out(bench, search, store)) as table:
-                    judged[search.name] = _judge(bench, found, runner, table, told)
+                    judged[search.name] = _judge(bench, found, runner, table, progress)
         result = TuningResult(bench.study, bench.tuning, folder.path, judged)
         _stage(folder, result)
     return result
@@ -148,11 +148,11 @@ def _held_out(bench: Bench, search: Search, store: Store) -> Table:
     return store.table(f"held out {search.name} {digest}", identity)
 
 
-def _judge(bench: Bench, found: Found, runner: TaskRunner, table: Table, told: Told | None) -> Judged:
+def _judge(bench: Bench, found: Found, runner: TaskRunner, table: Table, progress: Progress | None) -> Judged:
     tuning, search = bench.tuning, found.search
     points = {trial.number: trial.measured.point for trial in found.named.values()}
     measurements = Measurements(f"{search.name}, held out", bench, search, tuning.untrained, runner, table)
-    measurements.measure(points, len(points), told)
+    measurements.measure(points, len(points), progress)
     sets = {name: measurements.kept[trial.number] for name, trial in found.named.items()}
     for name, measured in sets.items():
         if measured.error:

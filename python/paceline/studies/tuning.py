@@ -1,4 +1,4 @@
-"""What a study says of its searches: conditions, objectives, judgement. Checked before any run."""
+"""A study's searches: conditions, objectives, judgement. Checked before any run."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Objective(Named, frozen=True, kw_only=True):
         return self.mean == "geometric"
 
     def scores(self, values: Any) -> Any:
-        """What is averaged and compared: logarithms where the mean is geometric."""
+        """The values that are averaged and compared: logarithms where the mean is geometric."""
         import numpy as np
 
         return np.log(np.asarray(values, dtype=float) + self.floor) if self.geometric else np.asarray(values, float)
@@ -143,9 +143,9 @@ class Tuning:
     """The searches of a study, and what they are judged by."""
 
     conditions: dict[str, Settings]
-    """What each of them sets in the scenario."""
+    """The settings of each of them in the scenario."""
     roles: dict[str, tuple[str, ...]]
-    """What the definition calls training, held out and confirmation: conditions, and designs that stand for theirs."""
+    """The definition's training, held-out and confirmation: conditions, and designs that stand for theirs."""
     training: tuple[str, ...]
     held_out: tuple[str, ...]
     confirmation: tuple[str, ...]
@@ -158,7 +158,7 @@ class Tuning:
     """By search, its picks by name."""
     sensitivity: Sensitivity
     measured: dict[str, dict[str, Any]]
-    """What the runs of each search depend on besides their conditions, as plain data."""
+    """The facts that the runs of each search depend on besides their conditions, as plain data."""
 
     @property
     def untrained(self) -> tuple[str, ...]:
@@ -305,11 +305,11 @@ class Bench:
         return ScenarioText(self.study.scenarios[file], str(self.study.folder / file), list(self.data), overrides, None)
 
     def objectives(self, search: Search) -> tuple[str, ...]:
-        """What a search optimises."""
+        """The figure that a search optimises."""
         return search.objectives or tuple(self.tuning.objectives)
 
     def identity(self, search: Search, conditions: Sequence[str]) -> dict[str, Any]:
-        """What the runs of a search under these conditions belong to: its definition, its scenario, its recordings."""
+        """The identity of a search's runs under these conditions: its definition, its scenario, its recordings."""
         scenario = self.study.scenarios[self.study.scenario]
         settings = {name: self.tuning.conditions[name] for name in conditions}
         data = hashlib.sha256(scenario.encode())
@@ -318,7 +318,7 @@ class Bench:
         return {**self.tuning.measured[search.name], "conditions": settings, "files": data.hexdigest()[:16]}
 
     def defaults(self, search: Search) -> Point:
-        """What the scenario itself says, of every factor that the search varies."""
+        """The scenario's own value of every factor that the search varies."""
         parameters = self.scenario(search.name, self.tuning.training[0], {}).load().core.parameters
         return {factor.name: _default(parameters, factor) for factor in self.tuning.factors[search.name]}
 

@@ -120,7 +120,7 @@ def verdict_markdown(lines: list[Comparison]) -> str:
             line.verdict,
         )
         rows.append(cells)
-    heading = ("where", "what", "published", "ours", "difference", "verdict")
+    heading = ("where", "claim", "published", "ours", "difference", "verdict")
     return f"Of {len(lines)} published figures and claims: {said}.\n\n{Cells(heading, rows)}"
 
 

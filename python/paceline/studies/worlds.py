@@ -89,7 +89,7 @@ def _call_beside_kernel(scenario: LoadedScenario) -> Result:
         sends, receives = _ends(iperf3, call)
         left, right = f"{iperf3.client} & {sends} & wait", f"{iperf3.server} & {receives} & wait"
         result = tunnel(left, right, call)(scenario, None)
-        # What the links saw is of both flows; the call's own figures are its receiver's.
+        # The links' figures are of both flows; the call's own figures are its receiver's.
         result.summary["flows"] = {call: _heard(iperf3.folder)["flows"][call], rival: {"srtt_ms": {}}}
         iperf3.add_sender(result)
     return result
@@ -111,7 +111,7 @@ def _ends(iperf3: _Iperf3, call: str) -> tuple[str, str]:
 
 
 def _heard(folder: str) -> dict[str, Any]:
-    """What our receiver wrote."""
+    """The record of our receiver."""
     try:
         heard: dict[str, Any] = json.loads(Path(folder, "receiver", "summary.json").read_text())
     except OSError:

@@ -47,7 +47,7 @@ class Cache:
         return cls(folder if most > 0 else None, int(max(0.0, most) * 1e6))
 
     def tape(self, settings: str) -> Tape:
-        """What was encoded with these settings."""
+        """The frames that were encoded with these settings."""
         return Tape(self, settings)
 
     def candidates(self, key: str) -> list[list[tuple[Request, Encoded]]]:

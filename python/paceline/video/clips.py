@@ -30,7 +30,7 @@ class Clip:
     digest: str
     """SHA-256 of size and pictures."""
     warnings: tuple[str, ...] = field(default=())
-    """What was odd in the file."""
+    """Oddities of the file."""
 
     @property
     def size(self) -> Size:

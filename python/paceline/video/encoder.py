@@ -26,14 +26,14 @@ _SLICE, _KEY_SLICE, _SEQUENCE, _PICTURE = 1, 5, 7, 8
 """Types of NAL units (H.264 Table 7-1)."""
 
 HIGHEST_KBPS = 400_000
-"""What the encoder is opened with: x264 keeps to a constant rate, and follows it, if it began at its maximum."""
+"""The settings of the encoder at first: x264 keeps to a constant rate, and follows it, if it began at its maximum."""
 LOWEST_KBPS = 10
 WATCHED = 30
 """Frames over which what padding adds is measured."""
 
 
 class Request(NamedTuple):
-    """What the source asks of the encoder for a frame."""
+    """The source's request to the encoder for a frame."""
 
     kbps: int
     """Rate of the frames with their padding."""
@@ -82,10 +82,10 @@ class X264:
         self._pictures: dict[int, Any] = {}
         self._bytes: deque[tuple[int, int]] = deque(maxlen=WATCHED)
         self.parameter_sets = b""
-        """What a decoder has to know beforehand; known with the first frame."""
+        """The header that a decoder has to know beforehand; known with the first frame."""
 
     def encode(self, request: Request) -> Encoded:
-        """The next frame. What padding added lately is taken off the rate."""
+        """The next frame. Bytes that padding added lately are taken off the rate."""
         own, padded = (sum(column) for column in zip(*self._bytes, strict=True)) if self._bytes else (1, 1)
         self._context.bit_rate = max(LOWEST_KBPS, request.kbps * own // padded) * 1000
         kinds = self._av.video.frame.PictureType

@@ -1,4 +1,4 @@
-"""What x264 would make of a clip, estimated from its pixels: nothing is encoded, and no encoder is needed.
+"""A clip under x264, estimated from its pixels: nothing is encoded, and no encoder is needed.
 
 Short segments of the clip go through what decides rate and error in H.264: motion compensation of macroblocks by
 quarters of a pixel (8.4.2), an 8x8 transform, and a quantiser with a dead zone, adapted to each macroblock as x264
@@ -27,15 +27,15 @@ and each bit of a motion vector by its size."""
 SEGMENTS, SEGMENT, SETTLING = 5, 9, 4
 """Segments of a clip, frames of each, and of those the first ones, which count for nothing."""
 DEAD_ZONE = (0.17, 0.33)
-"""What is added before a level is rounded down, of predicted and of intra-coded blocks: x264's."""
+"""The number added before a level is rounded down, of predicted and of intra-coded blocks: x264's."""
 LOWEST_SLOPE = 2.5
-"""What twice the bits add where fewer are asked for than the coarsest quantiser takes, in dB."""
+"""PSNR that twice the bits add where fewer are asked for than the coarsest quantiser takes, in dB."""
 _MACROBLOCK, _BLOCK, _MARGIN = 16, 8, 40
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a clip would cost and how it would look at each of `QUANTISERS`, in the order of falling quality."""
+    """The size of a clip, and its quality at each of `QUANTISERS`, in the order of falling quality."""
 
     counts: NDArray[np.float64]
     """Per pixel, quantiser x what `WEIGHTS` weigh."""
@@ -313,10 +313,10 @@ def _pooled(picture: Pixels) -> Pixels:
 
 
 def _twice(values: NDArray[Any]) -> NDArray[Any]:
-    """What macroblocks have, for each of their 8x8 blocks."""
+    """The values of macroblocks, for each of their 8x8 blocks."""
     return values.repeat(2, axis=0).repeat(2, axis=1)
 
 
 def _quarters(values: NDArray[Any]) -> NDArray[Any]:
-    """What 8x8 blocks have, as macroblocks' rows x 2 x columns x 2."""
+    """The values of 8x8 blocks, as macroblocks' rows x 2 x columns x 2."""
     return values.reshape(values.shape[0] // 2, 2, values.shape[1] // 2, 2)

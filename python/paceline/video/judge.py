@@ -1,4 +1,4 @@
-"""What the receiver saw: each frame decoded from what arrived in time, and compared with the source's picture."""
+"""The receiver's pictures: each frame decoded from what arrived in time, and compared with the source's picture."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ BITS_PER_PIXEL = 0.1
 DOUBLINGS = (-3.5, 4.5)
 """How far it reaches, in doublings of that."""
 OWN_SHARE = (0.01, 1.0)
-"""What the model takes for the share of a frame's own bits."""
+"""Bounds of the share of a frame's own bits."""
 FITTED_RATES = (0.02, 0.05, 0.15, 0.4, 1.2)
 """Bits per pixel at which a clip is encoded to fit the parabola."""
 ESTIMATED_RATES = (0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.2)
@@ -188,7 +188,7 @@ def _size(clip: Clip) -> dict[str, float]:
 
 
 def _damaged(clip: Clip) -> dict[str, float]:
-    """What concealment makes of slices that are lost; nothing is said where frames are of a single one."""
+    """The parameters of concealment of lost slices; none where frames are of a single one."""
     import numpy as np
 
     pixels = clip.size[0] * clip.size[1]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from paceline.video.drawn import Size
 
 HIGHEST_PSNR = 100.0
-"""What equal pictures have, in dB: their error is zero, and a mean over frames has to be a number."""
+"""PSNR of equal pictures, in dB: their error is zero, and a mean over frames has to be a number."""
 _CLOCK = Fraction(1, 1000)
 
 

@@ -23,10 +23,10 @@ SIMULATED = 0.6
 
 @dataclass(frozen=True)
 class Video:
-    """What was encoded for one stream, what arrived of it, and how it looked."""
+    """One stream's encoded frames, their arrivals, and how they looked."""
 
     stream: dict[str, Any]
-    """What the scenario says of it: its flow, its stream, and every parameter in base units."""
+    """Its settings in the scenario: its flow, its stream, and every parameter in base units."""
     clip: Clip
     sequence: Sequence
     arrivals: Arrivals
@@ -37,7 +37,7 @@ class Video:
 
     @property
     def warnings(self) -> list[str]:
-        """What was odd in the clip, or on the way."""
+        """Oddities of the clip, or on the way."""
         found = [f"flows.{self.stream['flow']}.source: {told}" for told in self.clip.warnings]
         if self.arrivals.unknown:
             found.append(
@@ -76,9 +76,9 @@ def simulate_video(
     output, logs = run_core(encoders=encoders, progress=simulated)
     for encoder in encoders:
         encoder.finish()
-    told = _Told(progress, sum(len(one.sequence) * len(one.stream["dejitter"]) for one in encoders))
+    decoded = _Decoded(progress, sum(len(one.sequence) * len(one.stream["dejitter"]) for one in encoders))
     return output, [
-        _judged(encoder, clip, packets, told) for encoder, clip, packets in zip(encoders, clips, logs, strict=True)
+        _judged(encoder, clip, packets, decoded) for encoder, clip, packets in zip(encoders, clips, logs, strict=True)
     ]
 
 
@@ -89,7 +89,7 @@ def _clip(stream: dict[str, Any]) -> Clip:
         raise VideoError(f"flows.{stream['flow']}.source: {error}") from None
 
 
-def _judged(encoder: EncoderInLoop, clip: Clip, packets: dict[str, bytes], told: _Told) -> Video:
+def _judged(encoder: EncoderInLoop, clip: Clip, packets: dict[str, bytes], decoded: _Decoded) -> Video:
     stream, sequence = encoder.stream, encoder.sequence
     arrivals = Arrivals(sequence, packets)
     judgements: list[Judgement] = []
@@ -97,9 +97,9 @@ def _judged(encoder: EncoderInLoop, clip: Clip, packets: dict[str, bytes], told:
         # With the same slices in time the receiver sees the same.
         same = next((one for one in judgements if arrivals.are_same_in_time(one.dejitter_s, dejitter)), None)
         if same is None:
-            judgements.append(judge(clip, stream["repeat"], sequence, arrivals, dejitter, told))
+            judgements.append(judge(clip, stream["repeat"], sequence, arrivals, dejitter, decoded))
         else:
-            told(len(sequence))
+            decoded(len(sequence))
             judgements.append(replace(same, dejitter_s=dejitter))
     vmaf = None
     if stream["vmaf"]:
@@ -109,7 +109,7 @@ def _judged(encoder: EncoderInLoop, clip: Clip, packets: dict[str, bytes], told:
     return Video(stream, clip, sequence, arrivals, judgements, vmaf)
 
 
-class _Told:
+class _Decoded:
     """Says how much of the decoding is done."""
 
     def __init__(self, progress: Callable[[float], None] | None, frames: int) -> None:

@@ -28,7 +28,7 @@ class Sequence:
         self.keys = bytearray()
         """1 for each key frame, else 0."""
         self.parameter_sets = b""
-        """What a decoder has to know beforehand."""
+        """The header that a decoder has to know beforehand."""
 
     def __len__(self) -> int:
         return len(self._slices)

@@ -1,4 +1,4 @@
-//! What callers of the RTP endpoint in C get wrong is an error code and a text; nothing else changes.
+//! An error of a caller of the RTP endpoint in C gives an error code and a text, and changes nothing else.
 #![allow(unsafe_code, reason = "it calls as C does")]
 
 use PacelineStatus::{Invalid, NoHandle, NullPointer, Ok, WrongSize};

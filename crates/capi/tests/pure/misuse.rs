@@ -1,4 +1,4 @@
-//! What callers in C get wrong is an error code and a text; nothing else changes.
+//! An error of a caller in C gives an error code and a text, and changes nothing else.
 #![allow(unsafe_code, reason = "it calls as C does")]
 
 use paceline::*;

@@ -4,7 +4,7 @@
 use crate::window::Sent;
 use paceline_units::{Time, TimeDelta};
 
-/// What a packet remembers of the connection from when it was sent; `E` is what its law notes besides.
+/// State of the connection when a packet was sent; `E` is what its law notes besides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Note<E = ()> {
     /// Bytes delivered by then.
@@ -16,7 +16,7 @@ pub struct Note<E = ()> {
     pub(crate) extra: E,
 }
 
-/// What an acknowledgement measured.
+/// The delivery rate that an acknowledgement measured.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct RateSample<E = ()> {
     /// Bytes per second; absent if the interval is impossible.
@@ -26,7 +26,7 @@ pub(crate) struct RateSample<E = ()> {
     /// Bytes that had been delivered when the newest packet of it was sent.
     pub prior_delivered: u64,
     pub app_limited: bool,
-    /// What the law noted with that packet.
+    /// The law's note on that packet.
     pub extra: E,
 }
 

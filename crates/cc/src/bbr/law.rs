@@ -1,4 +1,4 @@
-//! What happens on an acknowledgement: the model, the phases, the pace and the window.
+//! The steps on an acknowledgement: the model, the phases, the pace and the window.
 
 use super::delivery_rate::{DeliveryRate, Note};
 use super::draw::drawn;
@@ -131,7 +131,7 @@ impl BbrLaw {
         }
     }
 
-    /// So many times the bandwidth, less the margin.
+    /// The bandwidth times `gain`, less the margin.
     fn pace(&self, gain: f64) -> f64 {
         gain * self.model.bw() * (100.0 - self.params.pacing_margin_percent) / 100.0
     }

@@ -1,7 +1,7 @@
 //! BBR version 1: a model of the path, the largest delivery rate and the smallest round trip, sets pace and window
 //! (Cardwell, Cheng, Gunn, Yeganeh, Jacobson 2016; draft-cardwell-iccrg-bbr-congestion-control-00).
 //!
-//! What rests on no text, what was left out and what was filled is in DEVIATIONS.md beside this file.
+//! Rules without a text, omissions and gaps that were filled are in DEVIATIONS.md beside this file.
 
 pub(crate) mod delivery_rate;
 pub(crate) mod draw;

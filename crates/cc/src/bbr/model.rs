@@ -45,7 +45,7 @@ impl Model {
         self.bw.best().map(|bw| bw * rtprop)
     }
 
-    /// Round and bandwidth. What the application limited counts only if it is more.
+    /// Round and bandwidth. A sample that the application limited counts only if it is more.
     #[inline]
     pub fn on_sample(&mut self, delivered: u64, sample: &RateSample) {
         self.rounds.on_sample(delivered, sample.prior_delivered);

@@ -2,7 +2,7 @@
 
 use crate::window::Window;
 
-/// What recovery keeps.
+/// The state of recovery.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct Rescue {
     /// The window before recovery or ProbeRTT; 0 if none is kept.

@@ -1,4 +1,4 @@
-//! What the last round trip delivered, and whether something was lost in it (section "When not Probing for Bandwidth").
+//! Bytes that the last round trip delivered, and whether something was lost in it (section "When not Probing for Bandwidth").
 
 use super::Sample;
 

@@ -3,7 +3,7 @@
 
 use super::{Params, Sample};
 
-/// What Startup and `ProbeBW_UP` wait for.
+/// The sign of a full pipe that Startup and `ProbeBW_UP` wait for.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct FullPipe {
     /// `BBR.full_bw_reached`: it was full once.

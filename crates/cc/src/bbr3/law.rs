@@ -1,4 +1,4 @@
-//! What happens when a packet leaves, is acknowledged or is lost (section "Algorithm Organization").
+//! The steps when a packet leaves, is acknowledged or is lost (section "Algorithm Organization").
 
 use super::{
     Bbr3Law, Cycle, ExtraAcked, FullPipe, LongTerm, Losses, MaxBw, MinRtt, Note, Params, Phase, ProbeRtt,

@@ -1,4 +1,4 @@
-//! What a lost packet says, and what is taken back if it was not lost (sections "Updating the Model Upon Packet Loss" and
+//! The effect of a lost packet, and its undoing if it was not lost (sections "Updating the Model Upon Packet Loss" and
 //! "Updating the Model Upon Detecting a Spurious Loss Recovery").
 
 use super::short_term::ShortTerm;
@@ -39,7 +39,7 @@ impl Losses {
     }
 }
 
-/// What the loss of a round trip may have changed for nothing.
+/// Values that the loss of a round trip may have changed for nothing.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Undo {
     /// `BBR.undo_state`: the phase that a loss has ended.

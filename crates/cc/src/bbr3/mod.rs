@@ -1,7 +1,7 @@
 //! BBR version 3 (draft-ietf-ccwg-bbr): a model of the path, of what it delivers and of how much it holds before it loses,
 //! sets pace and window.
 //!
-//! What differs from the draft is in DEVIATIONS.md beside this file. The sampler of delivery rates, the count of round trips,
+//! Differences from the draft are in DEVIATIONS.md beside this file. The sampler of delivery rates, the count of round trips,
 //! the windowed maximum and the kept window are version 1's ([`crate::bbr`]).
 
 mod congestion;
@@ -45,7 +45,7 @@ use short_term::ShortTerm;
 /// bandwidth again.
 pub type Bbr3 = WindowSender<Bbr3Law>;
 
-/// What each packet remembers from when it was sent.
+/// State of the connection when a packet was sent.
 pub type Note = delivery_rate::Note<Sending>;
 
 /// The flow when a packet was sent, as far as rate samples do not need it.

@@ -4,7 +4,7 @@ use paceline_units::params;
 use paceline_units::{Bytes, TimeDelta};
 
 params! {
-    /// Every constant of BBR version 3. Those without a name in the draft have one of ours.
+    /// Every constant of BBR version 3. Parameters without a name in the draft have one of ours.
     pub struct Params {
         startup_pacing_gain: f64 = 2.77, in 1.0, 10.0, "draft-ietf-ccwg-bbr, Startup Dynamics (StartupPacingGain)", "Pace over bandwidth in Startup";
         drain_pacing_gain: f64 = 0.5, in 0.01, 1.0, "draft-ietf-ccwg-bbr, Drain (DrainPacingGain)", "Pace over bandwidth in Drain";
@@ -25,7 +25,7 @@ params! {
         has_selective_acks: bool = true, "draft-ietf-ccwg-bbr, Transport Connection State (has_selective_acks)", "More than one loss per round trip can be detected; without, any loss counts as too many";
         drain_rounds: u64 = 3, in 1.0, 1000.0, "draft-ietf-ccwg-bbr, Drain", "Round trips after which Drain ends in any case";
         probe_wait: TimeDelta = TimeDelta::from_secs(2), in 0.0, 1000.0, "draft-ietf-ccwg-bbr, Time Scale for Bandwidth Probing (T_bbr)", "Shortest time from the end of a probe for bandwidth to the next";
-        probe_wait_random: TimeDelta = TimeDelta::from_secs(1), in 0.0, 1000.0, "draft-ietf-ccwg-bbr, Time Scale for Bandwidth Probing (T_bbr)", "What chance adds to it at most";
+        probe_wait_random: TimeDelta = TimeDelta::from_secs(1), in 0.0, 1000.0, "draft-ietf-ccwg-bbr, Time Scale for Bandwidth Probing (T_bbr)", "Most that chance adds to it";
         reno_bound: u64 = 63, in 1.0, 1e6, "draft-ietf-ccwg-bbr, Time Scale for Bandwidth Probing (T_reno_bound)", "Round trips between probes at most, so that Reno and CUBIC are no slower";
         min_rtt_filter_len: TimeDelta = TimeDelta::from_secs(10), in 0.1, 1000.0, "draft-ietf-ccwg-bbr, Parameters for Estimating BBR.min_rtt (MinRTTFilterLen)", "How long the smallest round trip counts";
         probe_rtt_cwnd_gain: f64 = 0.5, in 0.01, 1.0, "draft-ietf-ccwg-bbr, Parameters for Scheduling ProbeRTT (ProbeRTTCwndGain)", "Window over bandwidth x round trip in ProbeRTT";

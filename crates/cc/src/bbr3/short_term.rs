@@ -12,7 +12,7 @@ pub(super) struct ShortTerm {
 }
 
 impl ShortTerm {
-    /// What `ResetShortTermModel` sets.
+    /// The values that `ResetShortTermModel` sets.
     pub const UNLIMITED: ShortTerm = ShortTerm { bw: f64::INFINITY, inflight: f64::INFINITY };
 
     /// `InitLowerBounds` and `LossLowerBounds`, once in a round trip with losses.

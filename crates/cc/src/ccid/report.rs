@@ -1,9 +1,9 @@
-//! What only DCCP's controllers are told, beside the reports that every controller knows.
+//! Reports to DCCP's controllers alone, beside the reports that every controller knows.
 
 use crate::ReceiverHalf;
 use paceline_units::{Bitrate, Time, TimeDelta};
 
-/// What DCCP tells its controllers beside [`crate::Report::Packets`] and [`crate::Report::Receiver`].
+/// Reports of DCCP beside [`crate::Report::Packets`] and [`crate::Report::Receiver`].
 #[derive(Clone, Copy, Debug)]
 pub enum CcidReport<'a> {
     /// CCID 3's feedback packet with its Loss Intervals.
@@ -14,7 +14,7 @@ pub enum CcidReport<'a> {
     /// The other end host asks not to be sent more than now for a round trip (RFC 4340 section 11.6). Told before the
     /// report of the same acknowledgement.
     SlowReceiver,
-    /// What became of the acknowledgements themselves (RFC 4341 section 6.1.1).
+    /// The fate of the acknowledgements themselves (RFC 4341 section 6.1.1).
     AckPath(AckPathReport),
 }
 

@@ -10,7 +10,7 @@ params! {
     pub struct ActiveParams {
         redistribute: bool = true, "RFC 8699 5.3.1 step 3 (c); the paper has no such step", "Whether other flows take what a flow cannot use";
         beyond_desired: bool = true, "RFC 8699 5.3.1 step 3 (a) as printed", "Whether an increase that the application cannot use raises the sum of rates";
-        leaving: Leaving = Leaving::Keep, "RFC 8699 5.3.1 step 2 leaves it open", "What a flow that leaves does to the sum of rates";
+        leaving: Leaving = Leaving::Keep, "RFC 8699 5.3.1 step 2 leaves it open", "Change of the sum of rates when a flow leaves";
     }
     profiles {
         "rfc8699": "Section 5.3.1 as printed" => ActiveParams::default,

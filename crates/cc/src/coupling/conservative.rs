@@ -20,7 +20,7 @@ params! {
     pub struct ConservativeParams {
         redistribute: bool = true, "RFC 8699 5.3.1 step 3 (c); the paper has no such step", "Whether other flows take what a flow cannot use";
         beyond_desired: bool = true, "RFC 8699 5.3.1 step 3 (a) as printed", "Whether an increase that the application cannot use raises the sum of rates";
-        leaving: Leaving = Leaving::Keep, "RFC 8699 5.3.1 step 2 leaves it open", "What a flow that leaves does to the sum of rates";
+        leaving: Leaving = Leaving::Keep, "RFC 8699 5.3.1 step 2 leaves it open", "Change of the sum of rates when a flow leaves";
         growth: Growth = Growth::Whole, "RFC 8699 5.3.2; the paper, section 3, divides", "How much of a flow's increase the sum takes";
         hold: f64 = 2.0, in 0.0, 100.0, "RFC 8699 5.3.2", "Round-trip times of the flow that reduced its rate for which the sum then stays";
     }

@@ -11,7 +11,7 @@ use paceline_units::{Time, params};
 params! {
     /// The choices of ensemble flow congestion management.
     pub struct EfcmParams {
-        leaving: Leaving = Leaving::Keep, "no text at hand", "What a flow that leaves does to the joint window";
+        leaving: Leaving = Leaving::Keep, "no text at hand", "Change of the joint window when a flow leaves";
     }
     profiles { "savoric2005": "As far as it is known from what cites it" => EfcmParams::default, }
 }
@@ -39,7 +39,7 @@ impl Law for Efcm {
         self.ensemble.join(update)
     }
 
-    /// What one flow adds or loses is a part of the sum, and of everybody's average.
+    /// A flow's gain or loss is a part of the sum, and of everybody's average.
     fn update(&mut self, _now: Time, update: &FlowUpdate) -> &[Assignment] {
         let Some(place) = self.ensemble.group.place(update.flow) else { return self.ensemble.group.ignore() };
         match self.ensemble.change(place, update) {

@@ -1,4 +1,4 @@
-//! What the kinds that share windows have in common: a joint window, of which each flow has its part (RFC 2140 section 4,
+//! The common part of the kinds that share windows: a joint window, of which each flow has its part (RFC 2140 section 4,
 //! ensemble sharing).
 
 use super::group::{Group, Leaving};
@@ -16,7 +16,7 @@ pub(super) struct Ensemble {
     pub(super) group: Group,
 }
 
-/// What a controller did to its window.
+/// A controller's change of its window.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Change {
     /// It added so many bits.
@@ -44,7 +44,7 @@ impl Ensemble {
         self.share()
     }
 
-    /// What the controller of the flow at `place` did since it took its part, and its round-trip time; absent while there
+    /// The change by the controller of the flow at `place` since it took its part, and its round-trip time; absent while there
     /// is none.
     pub(super) fn change(&mut self, place: usize, update: &FlowUpdate) -> Option<(Change, TimeDelta)> {
         // By the priority with which it was shared.

@@ -12,7 +12,7 @@ use paceline_units::{Time, TimeDelta, params};
 params! {
     /// The choices of ensemble-TCP.
     pub struct EtcpParams {
-        leaving: Leaving = Leaving::Keep, "no text at hand", "What a flow that leaves does to the joint window";
+        leaving: Leaving = Leaving::Keep, "no text at hand", "Change of the joint window when a flow leaves";
         hold: f64 = 1.0, in 0.0, 100.0, "RFC 5681 3.1: one reduction for a window of data", "Round-trip times of the flow that reduced its window for which nobody else's reduction counts";
     }
     profiles { "eggert2000": "As far as it is known from what cites it" => EtcpParams::default, }

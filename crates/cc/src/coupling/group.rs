@@ -1,4 +1,4 @@
-//! What all kinds of coupling keep of their flows, and how a sum is shared among them.
+//! The state of flows that all kinds of coupling keep, and how a sum is shared among them.
 
 use super::{Assigned, Assignment, FlowId, FlowUpdate, Priority};
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use paceline_units::{Bitrate, TimeDelta};
 const MAX_RATE: f64 = 1e12;
 
 paceline_units::names! {
-    /// What a flow that leaves does to the sum; RFC 8699 section 5.3.1 does not say.
+    /// Change of the sum when a flow leaves; RFC 8699 section 5.3.1 does not say.
     pub enum Leaving {
         /// The others inherit the rate of the flow that left.
         Keep = "keep",
@@ -48,7 +48,7 @@ impl Member {
         self.desired.is_finite().then(|| Bitrate::from_bps_f64(self.desired))
     }
 
-    /// What it is given, in the unit that its controller steers. Rounded down: all together stay within the sum.
+    /// Its assignment, in the unit that its controller steers. Rounded down: all together stay within the sum.
     pub(super) fn assignment(&self) -> Assignment {
         let rate = self.rate();
         let assigned = match self.rtt.filter(|_| self.by_window) {
@@ -58,7 +58,7 @@ impl Member {
         Assignment { flow: self.flow, assigned }
     }
 
-    /// What its controller computed, in bit/s.
+    /// Rate that its controller computed, in bit/s.
     fn rate_of(&self, assigned: Assigned) -> f64 {
         let rate = match (assigned, self.rtt) {
             (Assigned::Rate(rate), _) => rate.as_bps_f64(),
@@ -225,9 +225,9 @@ impl Group {
     /// Shares the sum by priority, and writes what each flow is given. With `redistribute`, what a flow cannot use goes to
     /// the others (RFC 8699 section 5.3.1, step c); without, it is nobody's (the paper of 2014, algorithms 1 and 2).
     ///
-    /// The RFC goes round until nothing is left over. Who goes through the flows in the order in which they are
-    /// satisfied finds the same shares in one round. The priorities of those who remain are added up, from the last flow
-    /// on: a small one would drown in a difference of large ones.
+    /// The RFC goes round until nothing is left over. A walk through the flows in the order in which they are satisfied finds the same
+    /// shares in one round. The priorities of those who remain are added up, from the last flow on: a small one would drown in a difference
+    /// of large ones.
     pub(super) fn share(&mut self, redistribute: bool) -> &[Assignment] {
         let mut priorities = 0.0;
         for &place in self.by_need.iter().rev() {
@@ -268,7 +268,7 @@ impl Group {
         }
     }
 
-    /// What the flow at `place` is given, alone.
+    /// The assignment of the flow at `place`, alone.
     pub(super) fn answer(&mut self, place: usize) -> &[Assignment] {
         let assignment = self.members[place].assignment();
         self.assignments.clear();

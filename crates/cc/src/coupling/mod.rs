@@ -1,7 +1,7 @@
 //! Coupling of flows that share a bottleneck: the flow state exchange of RFC 8699, and others of its form.
 //!
-//! A group owns no controller. Whoever holds the flows tells it what their controllers computed, and it answers what each
-//! flow is to take instead. To add a kind: a file with its parameters and its `Law`, and a line in `couplings!`.
+//! A group owns no controller. The host of the flows tells it the rates and windows that their controllers computed, and it answers with
+//! the ones that each flow is to take instead. To add a kind: a file with its parameters and its `Law`, and a line in `couplings!`.
 
 mod active;
 mod conservative;
@@ -32,7 +32,7 @@ use passive::Passive;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FlowId(pub u32);
 
-/// What a coupled group gives a flow: a rate or a window, whichever the flow's controller steers.
+/// A coupled group's assignment to a flow: a rate or a window, whichever the flow's controller steers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Assigned {
     /// Rate of sending, packet headers in.
@@ -67,8 +67,8 @@ pub struct FlowUpdate {
     pub flow: FlowId,
     /// Rate or window that the flow's controller computed (RFC 8699: `CC_R`).
     pub own: Assigned,
-    /// What the controller had made of the group's last assignment, which it rounds and keeps within limits; absent where
-    /// that is what it was given. The group goes by the change from there.
+    /// The group's last assignment as the controller took it, rounded and within limits; absent where it took it unchanged. The group goes
+    /// by the change from there.
     pub taken: Option<Assigned>,
     /// Rate that the application could use (RFC 8699: `DR`); absent if it can use any.
     pub desired: Option<Bitrate>,
@@ -111,7 +111,7 @@ pub trait Coupling {
     fn ignored(&self) -> u64;
 }
 
-/// What a kind of coupling does, behind [`Coupling`].
+/// The rules of a kind of coupling, behind [`Coupling`].
 trait Law {
     /// The flows that share, and their sum.
     fn group(&self) -> &Group;

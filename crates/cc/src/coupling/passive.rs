@@ -39,7 +39,7 @@ impl Law for Passive {
         self.group.join(update)
     }
 
-    /// Who joins again before its end was noticed shares on.
+    /// A flow that joins again before its end was noticed shares on.
     fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
         self.ended.retain(|&ended| ended != update.flow);
         match self.group.place(update.flow) {

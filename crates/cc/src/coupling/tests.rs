@@ -301,7 +301,7 @@ fn what_no_application_can_use_grows_as_printed_or_not_at_all() {
                 group.update(ms(at), &all(1.1));
             });
             assert_sum(&group, expected);
-            // What a flow can use still counts, and a reduction does.
+            // A flow's usable rate still counts, and so does a reduction.
             group.update(
                 ms(2000),
                 &FlowUpdate { taken: Some(update(1, 3.0).own), ..wishing(5.0, update(1, 3.5)) },

@@ -36,7 +36,7 @@ impl Curve {
         self.k = libm::cbrt((self.plateau - window).max(0.0) / self.c);
     }
 
-    /// What Reno would have starts here instead of from the plateau.
+    /// Reno's estimate starts here instead of from the plateau.
     pub fn start_reno_at(&mut self, window: f64) {
         self.reno_start = window;
     }

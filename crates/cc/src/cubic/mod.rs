@@ -1,6 +1,6 @@
 //! CUBIC: the window is a cubic function of the time since the last reduction (RFC 8312 and RFC 9438, by profile).
 //!
-//! What differs from the text is in DEVIATIONS.md beside this file and in `window/DEVIATIONS.md`.
+//! Differences from the text are in DEVIATIONS.md beside this file and in `window/DEVIATIONS.md`.
 
 mod curve;
 mod params;
@@ -39,7 +39,7 @@ struct Epoch {
 pub struct CubicLaw {
     params: Params,
     epoch: Epoch,
-    /// What the last reduction overwrote.
+    /// The epoch that the last reduction overwrote.
     before: Option<Epoch>,
     last_ack: Time,
     /// The smallest round trip in seconds, where that counts.
@@ -84,7 +84,7 @@ impl CubicLaw {
         epoch.reno = cwnd;
     }
 
-    /// What Reno would have now, in packets, after an acknowledgement of a `part` of the window.
+    /// The window that Reno would have now, in packets, after an acknowledgement of a `part` of the window.
     fn reno(&mut self, elapsed: f64, rtt: f64, part: f64) -> f64 {
         let epoch = &mut self.epoch;
         if !self.params.friendly_by_acks {
@@ -143,7 +143,7 @@ impl CubicLaw {
         (from * beta).max(self.params.ssthresh_min as f64 * window.mss)
     }
 
-    /// What a reduction leaves of the window, in bytes (RFC 9438 section 4.6: one packet after a mark).
+    /// The window after a reduction, in bytes (RFC 9438 section 4.6: one packet after a mark).
     fn reduced(&self, window: &Window, beta: f64, cause: Cause) -> f64 {
         match cause {
             _ if !self.params.ssthresh_from_flight => window.cwnd * beta,

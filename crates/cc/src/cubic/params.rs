@@ -7,14 +7,14 @@ params! {
     /// Every constant of CUBIC.
     pub struct Params {
         c: f64 = 0.4, in 1e-6, 1e6, "RFC 8312 5.1 (C)", "Growth of the window, packets per cubic second";
-        beta_cubic: f64 = 0.7, in 0.01, 0.99, "RFC 8312 4.5", "What a loss leaves";
-        beta_ecn: f64 = 0.7, in 0.01, 0.99, "RFC 8312 4.5 (as a loss); RFC 8511 has 0.85", "What a mark leaves";
+        beta_cubic: f64 = 0.7, in 0.01, 0.99, "RFC 8312 4.5", "Part of the window that a loss leaves";
+        beta_ecn: f64 = 0.7, in 0.01, 0.99, "RFC 8312 4.5 (as a loss); RFC 8511 has 0.85", "Part of the window that a mark leaves";
         fast_convergence: bool = true, "RFC 8312 4.6", "A falling W_max is lowered further: room for others";
         tcp_friendliness: bool = true, "RFC 8312 4.2", "No less than Reno would have";
-        friendly_from_window: bool = true, "RFC 8312 4.2 with 4.6: which W_max is not said", "What Reno would have starts from the window before the reduction, not from a plateau lowered by fast convergence";
+        friendly_from_window: bool = true, "RFC 8312 4.2 with 4.6: which W_max is not said", "Reno's estimate starts from the window before the reduction, not from a plateau lowered by fast convergence";
         target_limit: Option<f64> = None, else "no limit", in 1.0, 100.0, "RFC 9438 4.2 (1.5); not in RFC 8312", "Most that the curve may ask for within a round trip, windows";
         k_from_window: bool = false, "RFC 9438 4.2 eq. 2; RFC 8312 4.1", "The curve begins at the window with which avoidance begins, not at beta_cubic of its plateau";
-        friendly_by_acks: bool = false, "RFC 9438 4.3 eq. 4; RFC 8312 4.2 (by time)", "What Reno would have grows with what is acknowledged, and like Reno's from the window before the reduction on";
+        friendly_by_acks: bool = false, "RFC 9438 4.3 eq. 4; RFC 8312 4.2 (by time)", "Reno's estimate grows with the bytes that are acknowledged, and like Reno's from the window before the reduction on";
         converges_below_plateau: bool = false, "RFC 9438 4.7; RFC 8312 4.6", "Fast convergence compares with W_max as it was lowered, not with the window before the last reduction";
         ssthresh_from_flight: bool = false, "RFC 9438 4.6; RFC 8312 4.5 (window)", "A reduction leaves a part of the flight, not of the window: after a loss two packets, after a mark one at least";
         undo_below: bool = false, "RFC 9438 4.9.2", "A spurious reduction is undone only while the window is below that before it";
@@ -26,7 +26,7 @@ params! {
     }
     /// How packets are spaced.
     with pacing: WindowPacing;
-    /// What bounds growth.
+    /// Bounds of growth.
     with growth: WindowGrowth;
     profiles {
         "linux": "CUBIC as Linux has it, paced, with HyStart++; over TCP with Linux's timers" => Params::linux,
@@ -58,7 +58,7 @@ impl Params {
         }
     }
 
-    /// What Linux does beside RFC 9438; what each moves is in DEVIATIONS.md.
+    /// Linux's ways beside RFC 9438; the effect of each is in DEVIATIONS.md.
     fn linux() -> Params {
         Params {
             ssthresh_from_flight: false,

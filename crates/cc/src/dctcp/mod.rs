@@ -1,6 +1,6 @@
-//! DCTCP: Reno whose answer to marks is in proportion to how many there are (RFC 8257).
+//! DCTCP: Reno that reduces its window in proportion to the share of marked bytes (RFC 8257).
 //!
-//! Its transport echoes each mark exactly. What differs from the text is in DEVIATIONS.md beside this file and in
+//! Its transport echoes each mark exactly. Differences from the text are in DEVIATIONS.md beside this file and in
 //! `window/DEVIATIONS.md`.
 
 mod params;
@@ -85,7 +85,7 @@ impl Law for DctcpLaw {
 
     fn on_congestion(&mut self, window: &mut Window, _now: Time, cause: Cause) {
         match cause {
-            // Section 3.3, step 9. What is acknowledged of the next packet of growth stays.
+            // Section 3.3, step 9. The acknowledged part of the next packet of growth stays.
             Cause::Mark => {
                 let least = self.params.cwnd_min as f64 * window.mss;
                 window.set((window.cwnd * (1.0 - self.alpha / 2.0)).max(least));

@@ -28,7 +28,7 @@ params! {
 pub struct Fixed {
     rate: Bitrate,
     media_part: f64,
-    /// What is outstanding of each stream; nothing but the bytes in flight depends on it.
+    /// Outstanding packets of each stream; nothing but the bytes in flight depends on it.
     streams: Vec<LossDetector>,
     said: bool,
 }

@@ -16,7 +16,7 @@ pub(super) struct Bandwidth {
     lowest: Bitrate,
     highest: Bitrate,
     target: Bitrate,
-    /// What delay allows, once it said so since the target was set from elsewhere.
+    /// Rate that delay allows, once it said so since the target was set from elsewhere.
     delay_based: Option<Bitrate>,
     v2: LossV2,
     state: LossState,
@@ -70,12 +70,12 @@ impl Bandwidth {
         }
     }
 
-    /// What delay and losses allow together.
+    /// Rate that delay and losses allow together.
     pub(super) fn target(&self) -> Bitrate {
         self.target.max(self.lowest)
     }
 
-    /// What the second loss-based estimator allows, once it is ready.
+    /// Rate that the second loss-based estimator allows, once it is ready.
     pub(super) fn loss_based(&self) -> Option<Bitrate> {
         self.v2.result().map(|(estimate, _)| estimate)
     }
@@ -190,7 +190,7 @@ impl Bandwidth {
         self.limit();
     }
 
-    /// What held before there was the second estimator, and holds until it is ready.
+    /// The rule of losses from before the second estimator, which holds until that is ready.
     fn follow_losses(&mut self, now: Time, part: u8) {
         let loss = f64::from(part) / 256.0;
         if loss <= self.params.loss_low {

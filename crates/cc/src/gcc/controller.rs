@@ -8,7 +8,7 @@ use crate::{
 };
 use paceline_units::{Bitrate, Time, TimeDelta};
 
-/// What assignment sets at most.
+/// Largest rate that an assignment sets.
 const HIGHEST: Bitrate = Bitrate::from_mbps(1_000_000);
 
 impl Gcc {
@@ -190,7 +190,7 @@ impl Controller for Gcc {
         link_capacity: "Mbit/s" = self.delay.rate.capacity().map(Bitrate::as_mbps_f64), "Average incoming rate at over-use; absent while the increase is multiplicative";
         trend: "ms" = self.delay.scaled(), "Estimate of the arrival filter, as it is compared with the threshold";
         threshold: "ms" = self.delay.threshold(), "Threshold of the over-use detector";
-        usage: "" = f64::from(self.delay.usage() as i8 - 1), "What the detector says: -1 under-use, 0 normal, 1 over-use";
+        usage: "" = f64::from(self.delay.usage() as i8 - 1), "State of the detector: -1 under-use, 0 normal, 1 over-use";
         rate_state: "" = f64::from(self.delay.rate.state() as u8), "State of the rate controller: 0 hold, 1 increase";
         loss_ratio: "" = match &self.losses {
             Losses::Draft(losses) => losses.part(),

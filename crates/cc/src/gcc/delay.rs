@@ -11,7 +11,7 @@ use super::trendline::Trendline;
 use super::{ArrivalFilter, Params};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
-/// What a report changed.
+/// The changes by a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Changed {
     /// Whether A_hat was updated.

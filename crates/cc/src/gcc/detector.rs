@@ -2,7 +2,7 @@
 
 use super::Params;
 
-/// What the detector says of the bottleneck.
+/// The detector's view of the bottleneck.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Usage {
     /// Its queue drains.

@@ -30,8 +30,8 @@ impl Draining {
         Draining { within, limit, waiting: Vec::new(), rate: Bitrate::ZERO, most: Bitrate::MAX }
     }
 
-    /// The pace at which what waits is out in time, if the usual one does not do. What waits for long is no frame that has just come,
-    /// and leaves no faster than the limit over what arrives.
+    /// The pace at which what waits is out in time, if the usual one does not do. A packet that waits for long is no frame that has just
+    /// come, and leaves no faster than the limit over what arrives.
     pub(super) fn pace(&self, usual: Bitrate) -> Bitrate {
         usual.max(self.rate).min(self.most)
     }

@@ -1,4 +1,4 @@
-//! What was sent, and what reports say of it for the first time.
+//! Packets that were sent, and the news of them in reports.
 
 use crate::one_way_delay::OneWayDelay;
 use crate::{PacketResult, SentPacket, Status};
@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use paceline_units::{Bytes, Time};
 
-/// What a report says of a packet that was not known to have arrived.
+/// A report's word on a packet that was not known to have arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Outcome {
     /// Time of arrival in whole microseconds of the receiver's clock, if the packet arrived and the receiver said when.
@@ -75,7 +75,7 @@ enum State {
 }
 
 const FIRST_CAPACITY: usize = 256;
-/// 2.6 s of full packets at 1 Gbit/s. What is older is forgotten.
+/// 2.6 s of full packets at 1 Gbit/s. An older packet is forgotten.
 const LARGEST_CAPACITY: usize = 1 << 18;
 const NO_ENTRY: Entry =
     Entry { sequence: u64::MAX, sent: Time::ZERO, size: Bytes::ZERO, probe: None, state: State::Received };

@@ -106,7 +106,7 @@ impl LossBased {
         }
     }
 
-    /// What TCP would have with segments of 1000 B; zero where that does not count.
+    /// Rate that TCP would have with segments of 1000 B; zero where that does not count.
     fn tcp_rate(&self, part: f64, rtt: Option<TimeDelta>) -> Bitrate {
         let rtt = rtt.filter(|rtt| *rtt > TimeDelta::ZERO);
         let (Some(tcp), Some(rtt)) = (&self.tcp, rtt) else { return Bitrate::ZERO };

@@ -20,7 +20,7 @@ pub(super) enum LossState {
 struct Channel {
     /// The part that is lost whatever is sent.
     inherent_loss: f64,
-    /// What exceeds this is lost too.
+    /// Packets beyond this rate are lost too.
     bandwidth: Bitrate,
 }
 
@@ -34,7 +34,7 @@ impl Channel {
     }
 }
 
-/// What became of the packets sent within some 250 ms.
+/// The fate of the packets sent within some 250 ms.
 #[derive(Clone, Copy, Debug, Default)]
 struct Observation {
     packets: f64,
@@ -42,7 +42,7 @@ struct Observation {
     sending: Bitrate,
 }
 
-/// What was reported since the last observation was complete.
+/// Packets reported since the last observation was complete.
 #[derive(Clone, Copy, Debug, Default)]
 struct Partial {
     packets: u64,

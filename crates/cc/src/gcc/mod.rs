@@ -68,7 +68,7 @@ pub struct Gcc {
     largest_packet: Bytes,
     limits: Vec<Limits>,
     history: History,
-    /// What is new in the present report.
+    /// The news of the present report.
     outcomes: Vec<Outcome>,
     incoming: Incoming,
     delay: DelayBased,
@@ -81,7 +81,7 @@ pub struct Gcc {
     round_trips: VecDeque<i64>,
     rtt: Option<TimeDelta>,
     silence: Silence,
-    /// What delay and losses allow.
+    /// Rate that delay and losses allow.
     allowed: Bitrate,
     /// The target: what is allowed, or less of it while no reports come.
     target: Bitrate,
@@ -92,7 +92,7 @@ pub struct Gcc {
     tick: Option<Time>,
 }
 
-/// What joins delay and losses.
+/// Estimators of losses, and how they join the one of delay.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one per flow, never moved")]
 enum Losses {
@@ -167,7 +167,7 @@ impl Gcc {
         bounds(&self.params, &self.limits)
     }
 
-    /// What changes without reports.
+    /// Applies the changes that need no report.
     fn look(&mut self, now: Time) {
         if let Losses::Libwebrtc(bandwidth) = &mut self.losses {
             bandwidth.update(now);
@@ -198,7 +198,7 @@ impl Gcc {
         }
     }
 
-    /// What limits the target.
+    /// The present limit of the target.
     fn limit(&self) -> Limit {
         match (&self.losses, self.delay.usage()) {
             (_, Usage::Over | Usage::Under) => Limit::DelayChanging,
@@ -243,7 +243,7 @@ impl Gcc {
         self.incoming.on_arrivals(&self.outcomes);
         let incoming = self.incoming.rate();
         let probe = self.probe_estimate.on_arrivals(&self.outcomes).map(|probe| {
-            // What arrives anyway is no news.
+            // The rate that arrives anyway is no news.
             let floor = incoming
                 .map_or(Bitrate::ZERO, |incoming| times(PROBE_FLOOR, incoming).min(self.delay.last()));
             probe.max(floor)

@@ -158,7 +158,7 @@ params! {
         process_interval: TimeDelta = ms(25), in 1e-3, 10.0, LIBWEBRTC, "Time between two looks at what has changed without reports; with loss_control libwebrtc";
         feedback_patience: f64 = 3.0, in 0.0, 100.0, "RFC 8888 5, which gives no value", "Report intervals without a report after which the target halves in each; 0: never";
         pacing_factor: f64 = 1.5, in 0.1, 100.0, "ours: DEVIATIONS.md", "Pacing rate over the target";
-        pacing_burst: TimeDelta = TimeDelta::ZERO, in 0.0, 1.0, LIBWEBRTC_PACER, "What takes so long at the pacing rate leaves at once; 0: packet by packet";
+        pacing_burst: TimeDelta = TimeDelta::ZERO, in 0.0, 1.0, LIBWEBRTC_PACER, "A burst as long as this at the pacing rate leaves at once; 0: packet by packet";
         pacing_burst_size: Bytes = Bytes::new(63_000), in 1.0, 1e9, LIBWEBRTC_PACER, "And no more than this";
         drain_time: TimeDelta = TimeDelta::MAX, in 1e-3, INF, LIBWEBRTC_PACER, "The pacing rate rises until what waits to be sent is out within this time";
         drain_limit: f64 = 2.0, in 1.0, 100.0, "ours: DEVIATIONS.md", "But not for that above this times the incoming rate";
@@ -177,7 +177,7 @@ params! {
 }
 
 impl Params {
-    /// What libwebrtc does where nobody configures it.
+    /// libwebrtc's defaults.
     fn libwebrtc() -> Params {
         Params {
             arrival_filter: ArrivalFilter::Trendline,
@@ -203,7 +203,7 @@ impl Params {
         }
     }
 
-    /// What libwebrtc did when the first drafts were written.
+    /// libwebrtc's rules when the first drafts were written.
     fn libwebrtc_2012() -> Params {
         Params {
             arrival_filter: ArrivalFilter::KalmanSize,

@@ -1,4 +1,4 @@
-//! What a probe found: the rate at which its packets were sent, or the one at which they arrived if that is lower.
+//! The estimate of a probe: the rate at which its packets were sent, or the one at which they arrived if that is lower.
 
 use super::history::Outcome;
 use super::rates::{over, times};
@@ -25,7 +25,7 @@ pub(super) struct ProbeEstimate {
 
 /// Probes that are remembered; the oldest gives way.
 const MOST: usize = 8;
-/// So many packets make a probe.
+/// Packets of a probe.
 pub(super) const PACKETS: u64 = 5;
 /// The part of packets and bytes that must have arrived.
 const PART: f64 = 0.8;

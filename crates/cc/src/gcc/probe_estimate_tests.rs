@@ -5,7 +5,7 @@ fn probe() -> Probe {
     Probe { id: 3, rate: Bitrate::from_kbps(800), bytes: Bytes::new(5000) }
 }
 
-/// What `packets` of 1000 B find: the estimate after the last, in kbit/s.
+/// The rate that `packets` of 1000 B find: the estimate after the last, in kbit/s.
 fn found(packets: &[(u64, u64)]) -> Option<f64> {
     let mut estimate = ProbeEstimate::new();
     estimate.expect(probe());

@@ -6,7 +6,7 @@ use super::rates::times;
 use crate::Probe;
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
-/// What limits the estimate.
+/// Limits of the estimate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Limit {
     /// Losses, and it grows again.

@@ -39,7 +39,7 @@ pub(super) struct RateControl {
 
 /// Round-trip time before any is measured.
 const FIRST_RTT: TimeDelta = TimeDelta::from_millis(200);
-/// What over-use estimator and detector need to react.
+/// Time that over-use estimator and detector need to react.
 const REACTION: TimeDelta = TimeDelta::from_millis(100);
 /// The frame and the packet that the additive increase assumes.
 const FRAME: TimeDelta = TimeDelta::from_micros(33_333);

@@ -53,7 +53,7 @@ impl Delays {
         self.current.push_back((now, delay));
     }
 
-    /// What is kept of delays, by what is now known of the clocks.
+    /// Corrects the delays that are kept by the present knowledge of the clocks.
     #[cold]
     fn correct(&mut self, tilt: &Tilt) {
         let current = self.current.iter_mut().map(|(_, delay)| delay);

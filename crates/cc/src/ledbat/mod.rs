@@ -1,6 +1,6 @@
 //! LEDBAT: a window that yields, by keeping the queue delay that it adds at a target (RFC 6817).
 //!
-//! What differs from the text is in DEVIATIONS.md beside this file and in `window/DEVIATIONS.md`.
+//! Differences from the text are in DEVIATIONS.md beside this file and in `window/DEVIATIONS.md`.
 
 mod delays;
 mod params;

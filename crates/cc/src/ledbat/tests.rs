@@ -14,7 +14,7 @@ fn ms(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-/// What an acknowledged packet that waited so long adds to a window of about 20, as a part of 1/cwnd.
+/// Growth that an acknowledged packet that waited so long adds to a window of about 20, as a part of 1/cwnd.
 fn change(queue_ms: u64) -> f64 {
     let mut flow = make().avoiding(20);
     // Any clock: this one is 1000 s ahead. The first packet tells the base.

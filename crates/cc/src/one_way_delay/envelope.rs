@@ -102,7 +102,7 @@ impl Envelope {
         self.closed.front().filter(|_| self.closed.len() == BUCKETS).map(|point| point.at)
     }
 
-    /// What is remembered is corrected like what comes from now on.
+    /// Remembered delays are corrected like the coming ones.
     pub(super) fn tilt(&mut self, tilt: &Tilt) {
         let points = self.closed.iter_mut().chain(&mut self.open).chain(&mut self.least);
         points.for_each(|point| point.delay = tilt.corrected(point.at, point.delay));
@@ -130,7 +130,7 @@ impl Envelope {
         late.chain(&self.open).copied()
     }
 
-    /// Only what comes from now on counts towards the smallest of all times.
+    /// Only coming delays count towards the smallest of all times.
     pub(super) fn forget_before(&mut self, from: i64) {
         self.least = self.since(from).min_by_key(|point| point.delay);
     }

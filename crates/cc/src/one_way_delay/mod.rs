@@ -36,7 +36,7 @@ const SETTLING: i64 = 1_000_000_000;
 /// A receiver that has told no arrival for so long tells none any more.
 const UNTOLD: TimeDelta = TimeDelta::from_secs(2);
 
-/// By what the delays of a flow are measured: one way where reports tell arrivals, and by round trips where they tell none.
+/// The way in which a flow's delays are measured: one way where reports tell arrivals, and by round trips where they tell none.
 #[derive(Clone, Copy, Debug)]
 pub struct DelayMeasure {
     /// When an arrival was told last.
@@ -115,7 +115,7 @@ impl KeptDelay {
     }
 }
 
-/// What is known of the receiver's clock beside the sender's, and of the delays without it.
+/// An estimate of the receiver's clock beside the sender's, and of the delays without it.
 ///
 /// Its memory is bounded (128 s of delays), and no packet allocates.
 #[derive(Clone, Debug)]
@@ -168,7 +168,7 @@ struct Quiet {
     until: i64,
 }
 
-/// What is newly known of the skew: how delays that were answered before have to be corrected.
+/// News of the skew: how delays that were answered before have to be corrected.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Tilt {
     origin: Time,
@@ -299,7 +299,7 @@ impl OneWayDelay {
 
     /// The skew, once both directions have shown it; `None` if nothing is new.
     fn look_for_skew(&mut self) -> Option<Tilt> {
-        // What is forgotten stays as it is.
+        // A forgotten delay stays as it is.
         let anchor = self.forward.forgotten_before().unwrap_or(0).max(self.anchor);
         (self.ahead, self.anchor) = (self.ahead(anchor), anchor);
         let (forward, backward) = (self.forward.line()?, self.backward.line()?);
@@ -332,7 +332,7 @@ impl OneWayDelay {
             || backward.min(forward.saturating_neg()) > SIGNIFICANT
     }
 
-    /// What was learned of the skew with the packet before: correct by it what is kept of delays.
+    /// The news of the skew since the packet before: kept delays are to be corrected by it.
     #[inline]
     pub fn take_tilt(&mut self) -> Option<Tilt> {
         self.tilt.take()
@@ -349,7 +349,7 @@ impl OneWayDelay {
         self.forward.least_since(from).map(TimeDelta::from_nanos)
     }
 
-    /// What was sent before `from` no longer counts towards [`OneWayDelay::minimum`]: the path has changed.
+    /// A packet sent before `from` no longer counts towards [`OneWayDelay::minimum`]: the path has changed.
     pub fn forget_before(&mut self, from: Time) {
         if let Some(origin) = self.origin {
             self.forward.forget_before((from - origin.sent).as_nanos());

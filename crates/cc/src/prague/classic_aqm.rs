@@ -5,7 +5,7 @@ use super::Params;
 use crate::window::{Ack, Window};
 use libm::{log2, pow};
 
-/// What round trips tell, round by round.
+/// The evidence of round trips, round by round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClassicAqm {
     /// Smoothed round trip, its mean deviation and the least, in seconds.

@@ -35,7 +35,7 @@ impl Faster {
         }
     }
 
-    /// What a virtual round trip adds, in bytes.
+    /// Growth in a virtual round trip, in bytes.
     pub fn increment(&self, params: &Params, window: &Window, pace: Bitrate) -> f64 {
         if !params.faster || self.wait > 0.0 {
             return window.mss;

@@ -2,7 +2,7 @@
 //! proportion, as if its round trip were no shorter than 25 ms, is Reno after a loss, and Reno altogether where packets are
 //! not ECT(1).
 //!
-//! Its transport tells each mark exactly. What differs from the sources is in DEVIATIONS.md beside this file and in
+//! Its transport tells each mark exactly. Differences from the sources are in DEVIATIONS.md beside this file and in
 //! `window/DEVIATIONS.md`.
 
 mod alpha;
@@ -38,9 +38,9 @@ pub struct PragueLaw {
     l4s: bool,
     alpha: Alpha,
     virtual_rtt: VirtualRtt,
-    /// That by which alpha is averaged.
+    /// The round by which alpha is averaged.
     round: Round,
-    /// That in which marks reduce the window no more.
+    /// The round in which marks reduce the window no more.
     reduced: Round,
     classic_aqm: ClassicAqm,
     faster: Faster,

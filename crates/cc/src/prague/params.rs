@@ -12,8 +12,8 @@ params! {
         cwnd_min: u64 = 2, in 1.0, 1000.0, "L4STeam/linux (MIN_CWND), FACTS 15", "Smallest window that marks leave, in packets";
         rtt_virt_min: TimeDelta = TimeDelta::from_millis(25), in 0.0, 10.0, "draft-briscoe-iccrg-prague-congestion-control 2.4.4", "Smallest virtual round trip; 0: the real one counts";
         rtt_transition: u64 = 500, in 0.0, 1e9, "draft-briscoe-iccrg-prague-congestion-control 2.4.4; udp_prague has 0", "Round trips behind slow start until the virtual one counts";
-        beta: f64 = 0.5, in 0.0, 1.0, "draft-briscoe-iccrg-prague-congestion-control 2.4.1, RFC 5681 eq. 4", "What a loss leaves of the window";
-        beta_ecn: f64 = 0.5, in 0.0, 1.0, "RFC 3168 6.1.2", "What a mark leaves of the window where packets are not ECT(1)";
+        beta: f64 = 0.5, in 0.0, 1.0, "draft-briscoe-iccrg-prague-congestion-control 2.4.1, RFC 5681 eq. 4", "Part of the window that a loss leaves";
+        beta_ecn: f64 = 0.5, in 0.0, 1.0, "RFC 3168 6.1.2", "Part of the window that a mark leaves where packets are not ECT(1)";
         lw: u64 = 1, in 1.0, 1000.0, "RFC 5681 3.1 (LW)", "Window after a timeout in packets";
         slow_start: bool = true, "draft-briscoe-iccrg-prague-congestion-control 2.4.5; udp_prague has none", "The first window doubles until a mark or a loss";
         l: f64 = 2.0, in 0.1, 100.0, "RFC 3465 (L), no text at hand", "Most packets that one acknowledgement adds in slow start";
@@ -30,11 +30,11 @@ params! {
         classic_v0: TimeDelta = TimeDelta::from_micros(750), in 1e-9, 10.0, "Briscoe and Ahmed 2019 (V0)", "Mean deviation that tells nothing";
         classic_d: f64 = 0.5, in 0.0, 100.0, "Briscoe and Ahmed 2019 (D)", "Weight of the depth of the queue";
         classic_d0: TimeDelta = TimeDelta::from_millis(2), in 1e-9, 10.0, "Briscoe and Ahmed 2019 (D0)", "Depth below which nothing is told";
-        classic_stickiness: f64 = 8.0, in 0.0, 1000.0, "L4STeam/linux (L_STICKY)", "What must add up before anything comes of it, and again what adds up at most beyond";
+        classic_stickiness: f64 = 8.0, in 0.0, 1000.0, "L4STeam/linux (L_STICKY)", "Sum of evidence before anything comes of it, and again the most that adds up beyond";
         classic_alpha: f64 = 0.625, in 0.0, 1.0, "L4STeam/linux", "Least alpha of the answer to a mark once the queue is Classic for certain";
         restart_after_idle: bool = true, "RFC 5681 4.1 (RW)", "A pause of a retransmission timeout takes the window down to the first";
     }
-    /// What bounds growth.
+    /// Bounds of growth.
     with growth: WindowGrowth;
     profiles {
         "draft": "draft-briscoe-iccrg-prague-congestion-control-04 (2024), no text at hand, as its reference for Linux (L4STeam) has it" => Params::default,

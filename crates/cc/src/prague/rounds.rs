@@ -29,7 +29,7 @@ impl VirtualRtt {
         if self.wait == 0 && !window.in_slow_start() { smoothed.max(self.least) } else { smoothed }
     }
 
-    /// By what growth is less than a packet in a round trip: the square of the real over the virtual one. So a packet is
+    /// Factor by which growth is less than a packet in a round trip: the square of the real over the virtual one. So a packet is
     /// added in a virtual round trip, in which the real one fits more often, and each packet of window is more rate.
     pub fn scale(&self, window: &Window) -> f64 {
         let (real, least) = (window.round_trip.seconds(), self.least.as_secs_f64());

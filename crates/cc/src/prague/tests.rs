@@ -14,13 +14,13 @@ fn made(params: &Params, l4s: bool) -> Flow<PragueLaw> {
     Flow::new(Prague::new(params, &FlowSetup { l4s, ..FlowSetup::new(Bytes::new(SIZE)) }))
 }
 
-/// One that is past slow start, with this alpha and round trips of `rtt` from now on.
+/// A law that is past slow start, with this alpha and round trips of `rtt` from now on.
 fn avoiding(params: &Params, packets: u64, alpha: f64, rtt: TimeDelta) -> Flow<PragueLaw> {
     let mut flow = made(params, true).avoiding(packets);
     flow.sender.parts().0.alpha.value = alpha;
     flow.round(rtt, Ecn::Ect1);
     for _ in 0..100 {
-        // What grows meanwhile is taken back.
+        // Growth meanwhile is taken back.
         flow.round(rtt, Ecn::Ect1);
         flow.sender.parts().1.set((packets * SIZE) as f64);
     }

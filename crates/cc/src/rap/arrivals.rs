@@ -8,7 +8,7 @@ use crate::tfrc::data_limited::DataLimited;
 use crate::tfrc::receive_limit::ReceiveLimit;
 use paceline_units::{Time, TimeDelta};
 
-/// So many packets per round trip are never too many for what arrived before: an initial window (RFC 9002 section 7.2). With the four of
+/// Packets per round trip that are never too many for what arrived before: an initial window (RFC 9002 section 7.2). With the four of
 /// RFC 5348 section 4.2 a count that is off by a packet would hold a rate back that rises by a packet per round trip.
 pub(super) const INITIAL: f64 = 10.0;
 

@@ -29,7 +29,7 @@ pub struct Rap {
     round_trip: RoundTrip,
     /// The inter-packet gap in seconds.
     ipg: f64,
-    /// What is outstanding of each stream.
+    /// Outstanding packets of each stream.
     streams: Vec<Outstanding>,
     arrivals: Arrivals,
     /// Since when the rate is above what arrives allows.

@@ -1,4 +1,4 @@
-//! What was sent and is neither acknowledged nor lost: RAP's transmission history, of one stream.
+//! Packets that were sent and are neither acknowledged nor lost: RAP's transmission history, of one stream.
 
 use alloc::collections::VecDeque;
 use paceline_units::Time;

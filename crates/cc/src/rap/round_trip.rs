@@ -74,7 +74,7 @@ impl RoundTrip {
         params.mu * self.srtt + params.phi * self.variance + self.held
     }
 
-    /// What fine-grain adaptation multiplies the gap by.
+    /// Factor by which fine-grain adaptation multiplies the gap.
     pub(super) fn fine_grain(&self) -> f64 {
         self.means.map_or(1.0, |(frtt, xrtt)| frtt / xrtt)
     }

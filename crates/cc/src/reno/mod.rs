@@ -1,7 +1,7 @@
 //! Reno: slow start, congestion avoidance, and half the flight after a loss (RFC 5681, the window side of RFC 6582).
 //!
 //! Tahoe, Reno, NewReno and SACK are this law under four ways of recovery, which are the transport's: Tahoe's transport
-//! tells of every loss as of a timeout. What differs from the texts is in DEVIATIONS.md beside this file and in
+//! tells of every loss as of a timeout. Differences from the texts are in DEVIATIONS.md beside this file and in
 //! `window/DEVIATIONS.md`.
 
 mod params;

@@ -62,7 +62,7 @@ impl BaseDelay {
         self.queue_delay = TimeDelta::from_nanos(delay.nanos.checked_sub(base).unwrap_or(i64::MAX));
     }
 
-    /// What is kept of delays, by what is now known of the clocks.
+    /// Corrects the delays that are kept by the present knowledge of the clocks.
     #[cold]
     fn correct(&mut self, tilt: &Tilt) {
         self.past.iter_mut().chain([&mut self.current]).for_each(|least| least.correct(tilt));

@@ -1,4 +1,4 @@
-//! What a report does: acknowledgements, events, measured rates, and the update of the window with its inputs.
+//! The steps on a report: acknowledgements, events, measured rates, and the update of the window with its inputs.
 
 use super::delay_trend::{HISTORY, SAMPLE_INTERVAL};
 use super::media_rate::Event;
@@ -211,10 +211,10 @@ impl Scream {
 }
 
 impl Stream {
-    /// What a report brought of the stream.
+    /// Takes a report's acknowledgements of the stream.
     #[inline]
     fn on_acked(&mut self, acked: Acked) -> Acked {
-        // What a lost report named counts for `rate_ack`: without it the rate would seem to fall with the reports.
+        // A packet that a lost report named counts for `rate_ack`: without it the rate would seem to fall with the reports.
         self.rates.on_delivered(acked.presumed);
         acked
     }

@@ -12,7 +12,7 @@ const SCALE_FROM: u64 = 9;
 /// Extra growth applies in full up to this rate, bit/s.
 const LOW_RATE: f64 = 50_000.0;
 
-/// What the window side knows of congestion.
+/// Congestion, as the window side knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Congestion {
     /// `qdelay_trend`.
@@ -31,11 +31,11 @@ pub struct Congestion {
     pub srtt: f64,
     /// Whether a report should have come by now: nothing grows.
     pub overdue: bool,
-    /// What the stream would get if targets were shared by priority, bit/s; absent where they are not.
+    /// Rate that the stream would get if targets were shared by priority, bit/s; absent where they are not.
     pub share: Option<f64>,
 }
 
-/// What made the rate go down at once.
+/// A cause for the rate to go down at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A loss event.
@@ -100,7 +100,7 @@ impl MediaRate {
         self.bitrate
     }
 
-    /// What the encoder is told: the target times the adaptive factor.
+    /// Bitrate that the encoder is told: the target times the adaptive factor.
     pub fn told(&self) -> Bitrate {
         Bitrate::from_bps_f64(self.target * self.scale)
     }
@@ -302,7 +302,7 @@ impl MediaRate {
         }
     }
 
-    /// The target comes closer to its share. What one stream gives others take, so that their sum stays.
+    /// The target comes closer to its share. A stream's loss is the others' gain, so that their sum stays.
     fn pull(&mut self, params: &Params, since: TimeDelta, congestion: &Congestion) {
         if let Some(share) = congestion.share {
             let part = (params.priority_pull * since.as_secs_f64()).min(1.0);

@@ -1,7 +1,7 @@
 //! SCReAM v1: self-clocked rate adaptation for multimedia (RFC 8298).
 //!
 //! A window limits the bytes in flight and follows the queue delay; a rate for each stream follows what the window
-//! lets through. What differs from the text is in DEVIATIONS.md beside this file.
+//! lets through. Differences from the text are in DEVIATIONS.md beside this file.
 
 mod base_delay;
 mod competing;
@@ -36,7 +36,7 @@ use scheduler::StreamCredit;
 use silence::Silence;
 use window::Window;
 
-/// What a learned packet size starts from.
+/// First value of the learned packet size.
 const LEARNED_FROM: Bytes = Bytes::new(100);
 
 /// The sender half. It has no receiver half: RFC 8888 reports carry all it needs.
@@ -101,7 +101,7 @@ impl Stream {
     }
 }
 
-/// What reports brought since the last update of the window.
+/// News of reports since the last update of the window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
     acked: u64,
@@ -175,7 +175,7 @@ impl Scream {
         self.flight_allowed - self.in_flight
     }
 
-    /// What `send_wnd` is counted from: the window, and a packet more while the delay is at most its target.
+    /// Sets the value that `send_wnd` is counted from: the window, and a packet more while the delay is at most its target.
     #[inline]
     fn allow_flight(&mut self) {
         let slack = if self.delay() <= self.delay_target { self.mss } else { Bytes::ZERO };
@@ -223,7 +223,7 @@ impl Scream {
         }
     }
 
-    /// What the media rate of the stream `id` hears of congestion, and of the other streams.
+    /// The congestion, and the other streams, as the media rate of the stream `id` hears of them.
     fn congestion_for(&self, now: Time, id: usize) -> Congestion {
         let shares = self.params.priority_pull > 0.0 && self.streams.len() > 1;
         let share = if shares { sharing::share(&self.streams, id) } else { None };
@@ -242,7 +242,7 @@ impl Scream {
     /// for a round trip by the room that frames need; but never smaller than the rate fills.
     fn window_for(&self, rate: f64, srtt: f64) -> f64 {
         let target = self.target_rate();
-        // What is assigned beyond a stream's limit does not become its target: it would raise the window with each assignment anew.
+        // A share beyond a stream's limit does not become its target: it would raise the window with each assignment anew.
         let total: f64 = self.streams.iter().map(|stream| stream.media.priority).sum();
         let beyond = |stream: &Stream| stream.media.beyond_limit(rate * stream.media.priority / total);
         let present = self.streams.iter().filter(|stream| stream.media.priority > 0.0);

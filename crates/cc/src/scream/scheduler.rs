@@ -1,6 +1,6 @@
 //! Which stream goes next: credit by priority (RFC 8298 section 4.1.2.8).
 //!
-//! What a stream sends is credited to all that wait, in proportion to priority, and the sender pays it; the largest
+//! A stream's bytes are credited to all that wait, in proportion to priority, and the sender pays it; the largest
 //! credit goes next. In the long run shares are those of the priorities.
 
 use crate::StreamId;

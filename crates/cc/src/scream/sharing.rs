@@ -1,4 +1,4 @@
-//! What each of several streams would get if their targets were shared by priority. A rule of ours: in RFC 8298 section 4.1.2.8
+//! Rate that each of several streams would get if their targets were shared by priority. A rule of ours: in RFC 8298 section 4.1.2.8
 //! priorities order the packets that wait, and where rates are such that none waits they order nothing.
 
 use super::{MediaRate, Stream};
@@ -6,8 +6,8 @@ use super::{MediaRate, Stream};
 /// A source that makes less than this part of its target takes part in no sharing: it asks for nothing.
 const LEAST_USE: f64 = 0.5;
 
-/// The target of the stream `id`, in bit/s, if the sum of the targets were shared by priority. What a stream's highest target
-/// leaves goes to the others. Absent where it shares with nobody.
+/// The target of the stream `id`, in bit/s, if the sum of the targets were shared by priority. The rest above a stream's highest target
+/// goes to the others. Absent where it shares with nobody.
 pub fn share(streams: &[Stream], id: usize) -> Option<f64> {
     let busy = || streams.iter().filter(|stream| stream.is_busy()).map(|stream| &stream.media);
     let own = &streams.get(id).filter(|stream| stream.is_busy())?.media;
@@ -15,7 +15,7 @@ pub fn share(streams: &[Stream], id: usize) -> Option<f64> {
         return None;
     }
     let total: f64 = busy().map(|media| media.target).sum();
-    // What a unit of priority gets, which rises with each stream that reaches its highest target.
+    // Rate of a unit of priority, which rises with each stream that reaches its highest target.
     let mut level = 0.0;
     loop {
         let is_full = |media: &&MediaRate| media.highest() <= level * media.priority;

@@ -19,7 +19,7 @@ pub struct Interrupted {
     lost: Option<Time>,
 }
 
-/// What is known of the reports' times.
+/// Times of the reports.
 #[derive(Clone, Debug)]
 pub struct Silence {
     reports: ReportTimes,
@@ -32,7 +32,7 @@ pub struct Silence {
     unclear: Unclear,
     /// Packets sent before were given up: their round trips say nothing of the path.
     pub given_up_before: Time,
-    /// What is due next, while something is in flight, and whether that is giving it up.
+    /// The next timeout, while something is in flight, and whether that is giving it up.
     pub next: (Time, bool),
 }
 

@@ -3,7 +3,7 @@
 use super::Params;
 use paceline_units::{Bytes, Time, TimeDelta};
 
-/// What happened since the last update of the window.
+/// Events since the last update of the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WindowInput {
     /// Bytes newly acknowledged.
@@ -26,7 +26,7 @@ pub struct WindowInput {
     pub mss: f64,
     /// Present throughput, bit/s.
     pub rate: f64,
-    /// What recent flights allow, bytes.
+    /// Bytes in flight that recent flights allow, bytes.
     pub flight_limit: f64,
 }
 

@@ -66,7 +66,7 @@ impl BottleneckGroups {
         BottleneckGroups { params: params.clone(), summaries: Vec::new(), pairs: Vec::new() }
     }
 
-    /// A flow's newest summary, which enters it. One that cannot be ([`DelaySummary::is_possible`]) changes nothing.
+    /// A flow's newest summary, which enters it. A summary that cannot be ([`DelaySummary::is_possible`]) changes nothing.
     pub fn on_summary(&mut self, flow: FlowId, summary: &DelaySummary) {
         if !summary.is_possible() {
             return;

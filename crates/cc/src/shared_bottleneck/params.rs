@@ -4,7 +4,7 @@ use paceline_units::TimeDelta;
 use paceline_units::param::ParamError;
 
 paceline_units::names! {
-    /// What an interval without a bottleneck is in the variability; RFC 8382 section 4.2 can be read both ways.
+    /// Value of an interval without a bottleneck in the variability; RFC 8382 section 4.2 can be read both ways.
     pub enum Invalid {
         /// Its deviations are left out and its samples count: the formula as printed.
         AsZero = "as-zero",
@@ -39,7 +39,7 @@ paceline_units::params! {
         p_s: f64 = 0.15, in 0.0, 2.0, "RFC 8382 2.2", "Difference of the skewnesses that parts flows";
         p_d: f64 = 0.1, in 0.0, 1.0, "RFC 8382 2.2", "Difference of the losses that parts flows, over the larger";
         p_v: f64 = 0.7, in 0.0, 100.0, "RFC 8382 2.2", "Variabilities beside the mean delay at which a crossing counts";
-        invalid: Invalid = Invalid::AsZero, "RFC 8382 4.2", "What an interval without a bottleneck is in the variability";
+        invalid: Invalid = Invalid::AsZero, "RFC 8382 4.2", "Value of an interval without a bottleneck in the variability";
         stable: f64 = 0.9, in 0.0, 1.0, "RFC 8382 3.3.2", "Part of the last decisions that must have put two flows together before they are coupled";
         decisions: u64 = 10, in 1.0, 64.0, "ours", "Decisions of which that part is taken";
     }

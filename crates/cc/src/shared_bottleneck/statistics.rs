@@ -4,7 +4,7 @@ use super::params::{Invalid, Params};
 use alloc::collections::VecDeque;
 use paceline_units::{Time, TimeDelta};
 
-/// What one flow's delays look like: nothing of it depends on the clocks' offset.
+/// The statistics of one flow's delays: none depends on the clocks' offset.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DelaySummary {
     /// Intervals that it is of, from the first on.
@@ -22,7 +22,7 @@ pub struct DelaySummary {
 }
 
 impl DelaySummary {
-    /// Whether delays can look like this: every figure is a number within its range. What a peer sends may be anything.
+    /// Whether delays can look like this: every figure is a number within its range. A peer's summary may be anything.
     pub fn is_possible(&self) -> bool {
         (-1.0..=1.0).contains(&self.skewness)
             && (0.0..=1.0).contains(&self.frequency)
@@ -55,7 +55,7 @@ pub struct DelayStatistics {
     /// Sum of the present interval's delays, in nanoseconds above the origin, and how many they are.
     sum: f64,
     samples: u64,
-    /// What the present interval compares with: the mean of the last M, and of the last.
+    /// The yardstick of the present interval: the mean of the last M, and of the last.
     mean_delay: Option<f64>,
     previous: Option<f64>,
     now: Interval,
@@ -130,7 +130,7 @@ impl DelayStatistics {
         }
         let late = now.saturating_since(end).as_nanos() / interval.as_nanos().max(1);
         self.end_interval();
-        // What lies far back is forgotten anyway.
+        // Intervals far back are forgotten anyway.
         for _ in 0..late.min(self.params.n as i64) {
             self.end_interval();
         }

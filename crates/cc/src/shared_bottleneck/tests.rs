@@ -172,7 +172,7 @@ fn flows_are_parted_by_one_figure_after_the_other() {
             vec![DelaySummary { loss: 0.2, ..like }, DelaySummary { loss: 0.17, ..like }],
             vec![vec![0], vec![1]],
         ),
-        // Who passes no bottleneck, or is not known long enough, is in no group.
+        // A flow that passes no bottleneck, or is not known long enough, is in no group.
         (vec![like, DelaySummary { bottleneck: false, ..like }], vec![vec![0]]),
         (vec![like, DelaySummary { intervals: 59, ..like }], vec![vec![0]]),
         (vec![], vec![]),

@@ -1,4 +1,4 @@
-//! What the sender does with a feedback packet (RFC 5348 section 4.3).
+//! The sender's reaction to a feedback packet (RFC 5348 section 4.3).
 
 use super::Tfrc;
 use super::receive_limit::ReceiveLimit;

@@ -39,7 +39,7 @@ pub(crate) struct LossHistory {
     /// The loss events, the newest first.
     events: VecDeque<Event>,
     first: Option<FirstInterval>,
-    /// What was lost, in order, so that it can be taken back.
+    /// Lost packets, in order, so that losses can be taken back.
     runs: VecDeque<LostRun>,
     /// The loss events as they were, while the history is rebuilt.
     before: VecDeque<Event>,
@@ -74,8 +74,8 @@ impl LossHistory {
         self.events.front().map(|event| event.stamp)
     }
 
-    /// Packets were lost or marked. What lies within `r` after a loss event's begin belongs to it; else a new one
-    /// begins. Before the first event there was an interval of `first_interval` packets. True if one began.
+    /// Packets were lost or marked. A loss within `r` of a loss event's begin belongs to it; else a new one begins. Before the first event
+    /// there was an interval of `first_interval` packets. True if one began.
     pub(crate) fn add(&mut self, run: LostRun, r: u64, first_interval: f64) -> bool {
         if !self.any() {
             self.first = Some(FirstInterval { length: first_interval.max(1.0), discount: 1.0 });
@@ -109,7 +109,7 @@ impl LossHistory {
             begin = Some(from + more * stride);
         }
         let any = begin.is_some();
-        // What lies before a new event's begin belongs to the event before.
+        // A loss before a new event's begin belongs to the event before.
         let belongs = begin.map_or(run.last, |begin| begin.saturating_sub(1));
         if let Some(event) = self.events.front_mut().filter(|_| belongs >= run.first) {
             event.last = event.last.max(belongs);
@@ -182,7 +182,7 @@ impl LossHistory {
     fn rebuild(&mut self, place: u64, r: u64) -> bool {
         let keep = self.events.iter().position(|event| event.start < place).unwrap_or(self.events.len());
         if keep == self.events.len() && self.first.is_none() {
-            // What came before is forgotten: there is nothing to count from.
+            // The time before is forgotten: there is nothing to count from.
             return false;
         }
         self.before.clear();

@@ -1,7 +1,7 @@
 //! TFRC: a rate from TCP's throughput equation, for media that want a smooth one (RFC 5348).
 //!
 //! The receiver half finds the loss event rate and the rate that arrives; the sender half makes a sending rate of them.
-//! What differs from the text is in DEVIATIONS.md beside this file.
+//! Differences from the text are in DEVIATIONS.md beside this file.
 
 pub(crate) mod average;
 mod controller;
@@ -148,7 +148,7 @@ impl Tfrc {
         self.params.burst_credit > 0.0 && self.nominal < now
     }
 
-    /// A packet left: its nominal send time is over. What is older than the credit is forgotten.
+    /// A packet left: its nominal send time is over. Time older than the credit is forgotten.
     fn spend_credit(&mut self, now: Time, size: Bytes) {
         let credit = self.params.burst_credit * self.round_trip.r().unwrap_or(0.0);
         let oldest = now - TimeDelta::from_secs_f64(credit);

@@ -44,7 +44,7 @@ params! {
 }
 
 impl Params {
-    /// What ns-2.35 documents as its defaults, where they are not RFC 5348's.
+    /// Documented defaults of ns-2.35, where they are not RFC 5348's.
     fn ns2() -> Params {
         Params {
             // tcp_tick_ 0.1: t_RTO is counted by a coarse clock and never below three ticks.

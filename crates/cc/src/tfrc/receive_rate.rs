@@ -6,7 +6,7 @@ use paceline_units::{Bytes, Time};
 /// Reports that are remembered: more within a round trip do not happen, and are left out.
 const MARKS: usize = 32;
 
-/// What arrived, in all and at the time of the last reports.
+/// Bytes that arrived, in all and at the time of the last reports.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveRate {
     bytes: u64,

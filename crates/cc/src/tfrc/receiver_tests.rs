@@ -22,7 +22,7 @@ fn arrive(receiver: &mut TfrcReceiver, arrival: &Arrival) -> Option<ReceiverRepo
     (receiver.on_arrival(now, arrival) || due).then(|| receiver.report(now)).flatten()
 }
 
-/// Those of `count` packets that `lost` does not name, and those that `marked` names marked.
+/// Takes in those of `count` packets that `lost` does not name, and those that `marked` names marked.
 fn hear(count: u64, lost: impl Fn(u64) -> bool, marked: impl Fn(u64) -> bool) -> TfrcReceiver {
     let mut receiver = TfrcReceiver::new(&Params { history_discounting: false, ..Params::default() });
     for n in (0..count).filter(|n| !lost(*n)) {

@@ -73,7 +73,7 @@ impl LostRun {
     }
 }
 
-/// What an arrival is.
+/// Kinds of arrivals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrived {
     /// The packet had not arrived before.
@@ -136,7 +136,7 @@ impl Reception {
         self.first
     }
 
-    /// What to add to a sequence number for its place, when `others` packets of other streams were sent.
+    /// The number to add to a sequence number for its place, when `others` packets of other streams were sent.
     #[inline]
     pub(crate) fn offset(&self, others: u64) -> u64 {
         others.wrapping_sub(self.first)
@@ -206,7 +206,7 @@ impl Reception {
     }
 }
 
-/// What is left of a run without one of its packets: below and above it. The neighbours stay who they were.
+/// The rest of a run without one of its packets: below and above it. The neighbours stay who they were.
 pub(crate) fn without(run: &LostRun, sequence: u64) -> (Option<LostRun>, Option<LostRun>) {
     let below = (sequence > run.first).then(|| LostRun { last: sequence - 1, ..*run });
     let above = (sequence < run.last).then(|| LostRun { first: sequence + 1, ..*run });

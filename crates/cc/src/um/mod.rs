@@ -17,7 +17,7 @@ params! {
         first_rate: Bitrate = Bitrate::from_kbps(50), in 1e3, 1e12, "ours", "First rate";
         slow_start: bool = true, "ours: eq. 6 alone gains 9.6 kbit/s in a second", "Begin with slow start, as URCP does";
     }
-    /// What the sender has beside the law of the rate.
+    /// Parameters of the sender beside the law of the rate.
     with sender: SenderParams;
     profiles {
         "paper": "The baseline of the paper: k0 = 16000 bit, k2 = 0.6" => Params::default,
@@ -35,7 +35,7 @@ const QUEUE_SEEN: f64 = 0.002;
 pub struct UmLaw {
     params: Params,
     rate: f64,
-    /// What slow start measured.
+    /// Capacity that slow start measured.
     capacity: Option<f64>,
 }
 

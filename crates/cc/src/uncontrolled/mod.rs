@@ -1,4 +1,4 @@
-//! No controller at all: what the application gives leaves at once. What plain datagrams have.
+//! No controller at all: what the application gives leaves at once. The controller of plain datagrams: none.
 
 use crate::{
     Assigned, CeResponse, Controller, FlowSetup, Report, SentPacket, Snapshot, TimeoutReason, Update,

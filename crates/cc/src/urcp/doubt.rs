@@ -21,7 +21,7 @@ const SPANS: (u32, u32, u32) = (4, 16, 64);
 /// A rate above this part of R_MAX, and no queue, tell of more by themselves.
 const ABOVE: f64 = 1.1;
 
-/// What is in doubt.
+/// The value in doubt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Doubt {
     /// The path has changed: R_MAX may fall and delta_MIN may rise.
@@ -158,7 +158,7 @@ impl Doubts {
         Some(doubt)
     }
 
-    /// What was learned anew is this; the next doubt waits longer if nothing has changed.
+    /// Takes the value that was learned anew; the next doubt waits longer if nothing has changed.
     pub(super) fn settle(&mut self, learned: Learned) {
         (self.span, self.present, self.clear) = (Span::default(), None, 0);
         let Some((doubt, before)) = self.acting.take() else { return };

@@ -1,7 +1,7 @@
 //! URCP, the Universal Rate Control Protocol (Xie, Mehrotra, Li and Hu, INFOCOM 2013): a utility-maximising rate whose
 //! operating delay follows what the network has without congestion.
 //!
-//! What the paper leaves open, and what differs, is in DEVIATIONS.md beside this file and in `utility/DEVIATIONS.md`.
+//! Open points of the paper, and differences from it, are in DEVIATIONS.md beside this file and in `utility/DEVIATIONS.md`.
 
 mod doubt;
 mod params;
@@ -98,7 +98,7 @@ impl UrcpLaw {
         let packets = sums.packets.max(1.0);
         (self.r_ave, self.delta_ave) = ((sums.rates / packets).max(self.floor()), sums.delays / packets);
         if self.window.is_full(now) {
-            // What the controller specified counts as far as it arrived.
+            // The controller's rate counts as far as it arrived.
             let arrived = sums.bits / self.window.covered(now) / self.params.sender.media_part;
             self.doubts.on_carried(self.r_ave.min(arrived));
             self.r_max = self.r_max.max(self.r_ave.min(arrived));

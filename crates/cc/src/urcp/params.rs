@@ -27,7 +27,7 @@ params! {
         reprobe_after: TimeDelta = ms(0), in 0.0, 3600.0, "ours", "How long a doubt about R_MAX or delta_MIN stands before both are learned anew; zero: never";
         start_part: f64 = 0.5, in 0.01, 1.0, "ours", "First rate over R_MAX, where R_MAX is given";
     }
-    /// What the sender has beside the law of the rate.
+    /// Parameters of the sender beside the law of the rate.
     with sender: SenderParams;
     profiles {
         "paper": "The paper: R_MAX never falls and delta_MIN never rises" => Params::default,

@@ -17,7 +17,7 @@ pub(super) struct Signal {
     pub(super) k2: f64,
 }
 
-/// What the signals of a flow have in common at a packet.
+/// The values that the signals of a flow share at a packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Common {
     /// R_MAX in bit/s.

@@ -52,7 +52,7 @@ fn run(laws: &mut [UrcpLaw], noise: f64, seconds: f64) -> (Vec<f64>, f64) {
         let now = step as f64 * STEP;
         queue = f64::max(queue + (rates.iter().sum::<f64>() - C) / C * STEP, 0.0);
         for (law, rate) in laws.iter_mut().zip(&mut rates) {
-            // What arrives is what leaves: no more than the link carries.
+            // Arrivals are departures: no more than the link carries.
             let sample = Sample { bits: rate.min(C) * STEP, ..sample(now, *rate, noise + queue) };
             *rate = law.on_sample(&sample);
         }

@@ -1,4 +1,4 @@
-//! What a law of the rate is told, and what it answers.
+//! The inputs and answers of a law of the rate.
 
 use super::{Flow, SenderParams};
 use crate::{CeResponse, StateVariable};
@@ -11,7 +11,7 @@ pub enum Phase {
     Probe,
     /// The rate grows exponentially, to learn the capacity.
     SlowStart,
-    /// What slow start left in the queue drains.
+    /// The queue that slow start left drains.
     Drain,
     /// The law sets the rate.
     Steady,
@@ -62,13 +62,13 @@ pub trait Law {
     /// Parameters of the law.
     type Params: Clone;
 
-    /// What it does when packets arrive marked.
+    /// Its response to packets that arrive marked.
     const CE_RESPONSE: CeResponse;
 
     /// The law of a flow that has sent nothing.
     fn new(params: &Self::Params) -> Self;
 
-    /// What the sender around it is told.
+    /// Parameters of the sender around it.
     fn sender(params: &Self::Params) -> SenderParams;
 
     /// How the flow begins.

@@ -1,7 +1,7 @@
 //! Rate control by utility maximisation: what its controllers (`urcp`, `um`) share around the law of their rate.
 //!
 //! A sender measures delays, losses, marks and rates, goes through the phases of a start, and paces at the rate of its
-//! [`Law`]. What the papers leave open is in DEVIATIONS.md beside this file.
+//! [`Law`]. Open points of the papers are in DEVIATIONS.md beside this file.
 
 mod delivery;
 mod law;

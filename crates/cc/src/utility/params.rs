@@ -1,4 +1,4 @@
-//! What every controller of the family has beside its law.
+//! The common parameters of the family's controllers.
 
 use paceline_units::{Bitrate, TimeDelta, params};
 

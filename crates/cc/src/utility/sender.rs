@@ -26,7 +26,7 @@ const SMALL: f64 = 0.75;
 const LONGEST_UNTOLD: TimeDelta = TimeDelta::from_millis(100);
 /// The largest packet is looked for in the present span of this length, and in the one before.
 const SIZES_SPAN: TimeDelta = TimeDelta::from_secs(1);
-/// Who sends nothing for longer, and for a round trip, has paused.
+/// A sender that sends nothing for longer, and for a round trip, has paused.
 const SHORTEST_PAUSE: TimeDelta = TimeDelta::from_millis(250);
 /// A given capacity that is more than this times what arrives of a rate that is hardly less than twice that is absurd.
 const ABSURD: f64 = 4.0;
@@ -46,7 +46,7 @@ const ERA: u64 = 1_000_000_000 << 20;
 /// Weight of a packet in the part of packets that are lost.
 const LOSS_WEIGHT: f64 = 1.0 / 64.0;
 
-/// What a sender knows of its flow.
+/// A sender's knowledge of its flow.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// Rate in bit/s.
@@ -187,7 +187,7 @@ impl<L: Law> UtilitySender<L> {
         &mut self.streams[id]
     }
 
-    /// What may be sent, in bit/s: the law's rate, or less of it while no reports come.
+    /// Rate that may be sent, in bit/s: the law's rate, or less of it while no reports come.
     fn usable(&self) -> f64 {
         (self.flow.rate * self.silence.factor()).max(self.params.rate_min.as_bps_f64())
     }
@@ -205,7 +205,7 @@ impl<L: Law> UtilitySender<L> {
         self.flow.rate = if rate.is_finite() { rate.min(most).max(least) } else { least };
     }
 
-    /// What is new in the rate.
+    /// The changes of the rate.
     fn answer(&mut self) -> Update {
         let rate = self.rate();
         if self.said == Some(rate) {

@@ -43,7 +43,7 @@ pub(super) struct Start {
     end: (f64, f64),
     /// The highest rate in bit/s at which packets arrived in slow start, where no queue was seen for [`LONG`].
     seen: f64,
-    /// What comes after the queue has drained.
+    /// The phase after the queue has drained.
     pub(super) next: First,
 }
 

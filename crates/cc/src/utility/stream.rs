@@ -1,9 +1,9 @@
-//! What reports said of the packets of one stream: which are news, and which were missing.
+//! The results of one stream's packets in reports: which are news, and which were missing.
 
 /// Packets that are remembered as missing.
 const REMEMBERED: usize = 1024;
 
-/// What a report says of a packet.
+/// The news of a packet in a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum News {
     /// Nothing that was not known.
@@ -16,7 +16,7 @@ pub(super) enum News {
     Missing,
 }
 
-/// The packets of one stream. What no report covered counts neither as arrived nor as missing: the report was lost.
+/// The packets of one stream. A packet that no report covered counts neither as arrived nor as missing: the report was lost.
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
     /// One above the highest number that was sent.

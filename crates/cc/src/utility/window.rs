@@ -5,7 +5,7 @@ use paceline_units::{Time, TimeDelta};
 
 const BUCKETS: usize = 64;
 
-/// What is summed up over the window.
+/// The sums over the window.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct Sums {
     /// Packets that arrived.

@@ -1,7 +1,7 @@
 //! Vegas: the window follows how many packets it keeps in the queue, told by the round-trip time (Brakmo and Peterson
 //! 1995).
 //!
-//! What rests on no text, and what was filled, is in DEVIATIONS.md beside this file and in `window/DEVIATIONS.md`.
+//! Rules without a text, and gaps that were filled, are in DEVIATIONS.md beside this file and in `window/DEVIATIONS.md`.
 
 mod params;
 #[cfg(test)]
@@ -56,7 +56,7 @@ impl VegasLaw {
         if !window.in_slow_start() {
             self.avoid(window, ack, diff);
         } else if fixed && diff > self.params.gamma {
-            // What the path holds without a queue, and a packet.
+            // Bytes that the path holds without a queue, and a packet.
             window.set((window.cwnd * undelayed + window.mss).min(window.cwnd));
             window.ssthresh = window.cwnd;
         }

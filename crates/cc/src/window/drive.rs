@@ -49,7 +49,7 @@ impl<L: Law> Flow<L> {
         let _ = self.sender.on_sent(self.now, &packet);
     }
 
-    /// As much as the window allows.
+    /// Sends as many bytes as the window allows.
     pub fn fill(&mut self) {
         let window = self.sender.parts().1;
         let room = window.bytes().saturating_sub(window.pipe);

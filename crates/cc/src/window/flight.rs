@@ -15,7 +15,7 @@ pub struct Sent<N> {
     pub size: u64,
     /// Whether its round trip is ambiguous: the packet had been sent before, or its delivery was told late (Karn's rule).
     pub again: bool,
-    /// What the window law noted when the packet was sent.
+    /// The window law's note when the packet was sent.
     pub note: N,
 }
 
@@ -164,7 +164,7 @@ impl<N: Copy + Default> Flight<N> {
     }
 }
 
-/// What is remembered of a number that was left out.
+/// The entry of a number that was left out.
 fn unsent<N: Default>(at: Time) -> (PacketState, Sent<N>) {
     (PacketState::Unsent, Sent { at, size: 0, again: false, note: N::default() })
 }

@@ -1,4 +1,4 @@
-//! What bounds the growth of a window beside its law: how slow start ends, and how far the window of a sender may grow that
+//! Bounds of a window's growth beside its law: how slow start ends, and how far the window of a sender may grow that
 //! does not use it.
 
 use super::hystart::{HyStart, HyStartParams};

@@ -3,7 +3,7 @@
 use paceline_units::{TimeDelta, names, params};
 
 names! {
-    /// What ends the first slow start besides losses and marks.
+    /// Rules that end the first slow start besides losses and marks.
     pub enum SlowStartExit {
         /// Nothing.
         Off = "off",
@@ -16,12 +16,12 @@ params! {
     /// The constants of HyStart++, which are those of RFC 9406.
     #[derive(Copy)]
     pub struct HyStartParams {
-        hystart: SlowStartExit = SlowStartExit::Off, "RFC 9406", "What ends the first slow start besides losses and marks";
+        hystart: SlowStartExit = SlowStartExit::Off, "RFC 9406", "Rule that ends the first slow start besides losses and marks";
         hystart_min_rtt_thresh: TimeDelta = TimeDelta::from_millis(4), in 1e-6, 10.0, "RFC 9406 4.3 (MIN_RTT_THRESH)", "Least rise of a round's smallest round trip that counts";
         hystart_max_rtt_thresh: TimeDelta = TimeDelta::from_millis(16), in 1e-6, 10.0, "RFC 9406 4.3 (MAX_RTT_THRESH)", "Rise that counts whatever the round trip";
         hystart_min_rtt_divisor: f64 = 8.0, in 1.0, 1000.0, "RFC 9406 4.3 (MIN_RTT_DIVISOR)", "Between the two a rise counts from the last round's smallest round trip divided by this on";
         hystart_n_rtt_sample: u64 = 8, in 1.0, 1000.0, "RFC 9406 4.3 (N_RTT_SAMPLE)", "Round trips measured in a round before it is judged";
-        hystart_css_growth_divisor: f64 = 4.0, in 1.0, 1000.0, "RFC 9406 4.3 (CSS_GROWTH_DIVISOR)", "By what growth is divided once a rise was seen";
+        hystart_css_growth_divisor: f64 = 4.0, in 1.0, 1000.0, "RFC 9406 4.3 (CSS_GROWTH_DIVISOR)", "Divisor of growth once a rise was seen";
         hystart_css_rounds: u64 = 5, in 1.0, 1000.0, "RFC 9406 4.3 (CSS_ROUNDS)", "Rounds of that slower growth before slow start ends";
         hystart_l: f64 = 8.0, in 0.1, 1000.0, "RFC 9406 4.3 (L)", "Most packets that one acknowledgement adds where packets are not paced; where they are, there is no limit";
     }
@@ -61,13 +61,13 @@ impl HyStart {
         self.params.hystart == SlowStartExit::HyStartPlusPlus
     }
 
-    /// What an acknowledgement of `bytes` adds to the window (section 4.2); 4.3: L is infinite where packets are paced.
+    /// Growth of the window by an acknowledgement of `bytes` (section 4.2); 4.3: L is infinite where packets are paced.
     pub fn growth(&self, bytes: f64, mss: f64, paced: bool) -> f64 {
         let limit = if paced { f64::INFINITY } else { self.params.hystart_l * mss };
         bytes.min(limit) / self.divisor()
     }
 
-    /// By what the growth of slow start is divided now.
+    /// The present divisor of slow start's growth.
     pub fn divisor(&self) -> f64 {
         if self.conservative.is_some() { self.params.hystart_css_growth_divisor } else { 1.0 }
     }

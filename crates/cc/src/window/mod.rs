@@ -1,9 +1,9 @@
-//! What the window laws of the TCP family share: the count of the flight, the round-trip time, slow start, the rule for
+//! The common part of the window laws of the TCP family: the count of the flight, the round-trip time, slow start, the rule for
 //! unused windows, one reaction per window of data, and what a spurious reaction overwrote.
 //!
 //! A law ([`Law`]) says how the window moves; [`WindowSender`] is the controller around it. Detection and repair of
-//! losses are the transport's, which tells of them by [`Recovery`](crate::Recovery). What the RFCs leave open and what
-//! is done here is in DEVIATIONS.md beside this file.
+//! losses are the transport's, which tells of them by [`Recovery`](crate::Recovery). Open points of the RFCs, and the choices here, are in
+//! DEVIATIONS.md beside this file.
 
 #[cfg(test)]
 pub(crate) mod drive;
@@ -59,7 +59,7 @@ pub trait Law: Sized {
     /// The constants of the law, by name.
     type Params;
 
-    /// What each packet remembers from when it was sent.
+    /// The law's note on each packet when it is sent.
     type Note: Copy + Default;
 
     /// Which reductions marks cause.
@@ -81,7 +81,7 @@ pub trait Law: Sized {
     /// Whether the law is told which packets were lost ([`Law::on_packet_lost`]).
     const HEARS_LOST_PACKETS: bool = false;
 
-    /// What coupling is told ([`crate::Controller::share`]), if that is not the window.
+    /// The share that coupling is told ([`crate::Controller::share`]), if it is not the window.
     fn share(&self) -> Option<Assigned> {
         None
     }
@@ -89,7 +89,7 @@ pub trait Law: Sized {
     /// The law of a sender that has sent nothing. It may change the first window and how it is used.
     fn new(params: &Self::Params, window: &mut Window) -> Self;
 
-    /// What marks mean from now on, and before the first packet: L4S's or others.
+    /// The meaning of marks from now on, and before the first packet: L4S's or others.
     fn on_marking(&mut self, window: &mut Window, marking: Marking) {
         let _ = (window, marking);
     }
@@ -112,7 +112,7 @@ pub trait Law: Sized {
         let _ = (window, now, packet, sent);
     }
 
-    /// All packets of an acknowledgement were told. One that makes the law react to a mark is told by
+    /// All packets of an acknowledgement were told. An acknowledgement of a mark that the law reacts to is told by
     /// [`Law::on_congestion`] instead.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
@@ -137,10 +137,10 @@ pub trait Law: Sized {
         let _ = (window, now);
     }
 
-    /// The retransmission timer expired, `again` without progress since it last did. What is in flight counts still.
+    /// The retransmission timer expired, `again` without progress since it last did. Packets in flight count still.
     fn on_timed_out(&mut self, window: &mut Window, now: Time, again: bool);
 
-    /// What the coming reduction overwrites is kept; window and threshold are already.
+    /// Keeps the state that the coming reduction overwrites; window and threshold are kept already.
     fn keep(&mut self) {}
 
     /// Whether a reduction that was spurious is undone, given the window now.

@@ -16,7 +16,7 @@ const STREAM: StreamId = StreamId(0);
 /// A sender with a window that follows the law `L`.
 ///
 /// `assign` overwrites window and threshold: a rate becomes the window of a round trip, once there is one. During recovery it
-/// lowers the window only. What else a law overwrites it says itself.
+/// lowers the window only. A law names itself what else it overwrites.
 #[derive(Clone, Debug)]
 pub struct WindowSender<L: Law> {
     law: L,
@@ -29,7 +29,7 @@ pub struct WindowSender<L: Law> {
     reduced_for_mark: bool,
     /// The first missing packet when the timer expired last.
     timed_out_at: Option<u64>,
-    /// What was sent before the timer expired last ends here: until it is acknowledged, the transport repairs.
+    /// End of the packets sent before the timer expired last: until they are acknowledged, the transport repairs.
     repaired_until: u64,
     spread: Spread,
 }
@@ -136,7 +136,7 @@ impl<L: Law> WindowSender<L> {
         self.law.on_ack(&mut self.window, &ack);
     }
 
-    /// What this acknowledgement takes out is still in the flight: the mark tells of the window that it was sent in.
+    /// The bytes of this acknowledgement are still in the flight: the mark tells of the window that they were sent in.
     fn on_mark(&mut self, now: Time) {
         self.before = None;
         self.law.on_congestion(&mut self.window, now, Cause::Mark);

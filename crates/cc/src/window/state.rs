@@ -35,7 +35,7 @@ pub struct Window {
     pub next: u64,
     /// Between [`crate::Recovery::Entered`] and [`crate::Recovery::Left`].
     pub recovering: bool,
-    /// What was sent before the last reduction is below: it asks for no other.
+    /// Packets sent before the last reduction are below: a loss of theirs asks for no other.
     pub reduced_until: u64,
     /// Only whole packets of the window may be sent.
     pub whole_packets: bool,
@@ -48,7 +48,7 @@ pub struct Window {
     max: f64,
     /// Packets below left while the window was in use; all did where it grows unused.
     pub(super) used_until: u64,
-    /// What bounds growth beside the law.
+    /// Bounds of growth beside the law.
     pub(super) growth: Growth,
 }
 
@@ -118,7 +118,7 @@ impl Window {
         near
     }
 
-    /// Equation 4's FlightSize. What limited transmit sent beyond the window is not in it (section 3.2, step 2).
+    /// Equation 4's FlightSize. Packets that limited transmit sent beyond the window are not in it (section 3.2, step 2).
     #[inline]
     pub fn flight(&self) -> f64 {
         (self.flight_size as f64).min(self.cwnd)

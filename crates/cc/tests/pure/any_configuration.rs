@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Operations that each accepted configuration survives.
 const OPERATIONS: usize = 3000;
 
-/// What nobody would write for a parameter of this kind, and the ends of its range.
+/// Values that nobody would write for a parameter of this kind, and the ends of its range.
 fn absurd(spec: &Spec) -> Vec<Value> {
     let ends = [spec.range.0, spec.range.1];
     let counts = [0, u64::MAX].into_iter().chain(ends.map(|end| end as u64));
@@ -40,7 +40,7 @@ fn absurd(spec: &Spec) -> Vec<Value> {
     }
 }
 
-/// What became of configurations.
+/// Counts of accepted and refused configurations.
 #[derive(Default)]
 struct Tally {
     survived: usize,

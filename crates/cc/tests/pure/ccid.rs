@@ -22,7 +22,7 @@ fn within(what: &str, found: f64, band: RangeInclusive<f64>) {
     assert!(band.contains(&found), "{what}: {found:.4} is outside {band:?}");
 }
 
-/// What the reports' Loss Intervals were, in their order.
+/// The Loss Intervals of the reports, in their order.
 type Told = Rc<RefCell<VecDeque<Vec<LossInterval>>>>;
 
 /// Keeps the intervals of each report for the sender.

@@ -34,7 +34,7 @@ fn check(name: &str, retransmits: bool) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A clock may show anything at its zero: what happens is the same, to the bit, by one that counts the seconds since 1970. What lies between
+/// A clock may show anything at its zero: what happens is the same, to the bit, by one that counts the seconds since 1970. The time between
 /// is whole to all that is counted in steps of the clock: GCC's milliseconds, URCP's windows, and what floats round.
 #[test]
 fn the_zero_of_the_clock_does_not_matter() {

@@ -1,4 +1,4 @@
-//! What reports on media tell late, or never: the tail of a stream that falls silent, and marks that a later report tells. Every
+//! News of media in late or missing reports: the tail of a stream that falls silent, and marks that a later report tells. Every
 //! controller that names a target to an encoder is looked at, under each of its profiles.
 
 use paceline_cc::{

@@ -87,7 +87,7 @@ impl Script {
         }
     }
 
-    /// What is missing is lost, sent again and delivered; now and then the timer expires, or it was no loss.
+    /// Missing packets are lost, sent again and delivered; now and then the timer expires, or there was no loss.
     fn repair(&mut self, controller: &mut dyn Controller) {
         for n in 0..self.packets.len() {
             let PacketResult { sequence, status: Status::Missing, .. } = self.packets[n] else { continue };

@@ -56,7 +56,7 @@ fn slow_start_doubles_from_the_initial_window_until_the_first_loss() {
     });
     assert!((rates[0] - 0.32).abs() < 1e-9, "W_init/R: {rates:?}");
     assert!(rates.windows(2).all(|pair| (1.9..=4.01).contains(&(pair[1] / pair[0]))), "{rates:?}");
-    // What arrives is measured over a round trip and heard half a round trip later: it allows a doubling in every second.
+    // The rate of arrival is measured over a round trip and heard half a round trip later: it allows a doubling in every second.
     assert!((9.0..=41.0).contains(&rates[4]), "{rates:?}");
 }
 

@@ -162,7 +162,7 @@ fn names_are_unique_and_every_parameter_says_where_it_comes_from() {
         for spec in specs {
             assert!(!spec.source.is_empty() && !spec.help.is_empty(), "{name}: {}", spec.name);
             assert!(spec.range.0 <= spec.range.1, "{name}: {}", spec.name);
-            // What has no value by default says what happens without one.
+            // A parameter without a default says what happens without one.
             assert!(params.value(spec.name).is_some() || !spec.without.is_empty(), "{name}: {}", spec.name);
         }
     }
@@ -180,7 +180,7 @@ fn every_profile_lies_within_the_ranges_and_fits_itself() {
     assert!(ControllerParams::with_profile("skream", None).is_none());
 }
 
-/// What each controller's parameters must not do to each other: set where it breaks.
+/// Contradictions between parameters of a controller are found: each is set so that it breaks one rule.
 #[test]
 fn contradictions_are_found() {
     let ms = |millis| Value::Time(TimeDelta::from_millis(millis));
@@ -229,7 +229,7 @@ fn a_controller_is_configured_by_text_alone() {
             params.specs().iter().filter_map(|spec| Some((spec.name, params.value(spec.name)?.to_string())));
         let texts: Vec<_> = values.collect();
         let settings = texts.iter().map(|(name, text)| (*name, text.as_str()));
-        // What is absent has no text: only the profile says so.
+        // An absent value has no text: only the profile says so.
         let made = AnyController::configured(params.kind(), Some(profile), settings).expect(profile);
         let expected = AnyController::new(&params, &FlowSetup::default()).expect(profile);
         assert_eq!(format!("{made:?}"), format!("{expected:?}"), "{} {profile}", params.kind());

@@ -3,7 +3,7 @@
 //! Dwell times are exponential. Within a state the rate is an AR(1) process with the state's own distribution; a blockage
 //! may be an outage, in which nothing is served. The shape is that of walking measurements of commercial mmWave (Lumos5G:
 //! long stretches near a gigabit, falls to the 4G anchor's tens of megabits, some to nothing); the defaults are round
-//! numbers in their range, not a fit. What is fitted to those measurements is in [`PRESETS`](super::PRESETS).
+//! numbers in their range, not a fit. Values fitted to those measurements are in [`PRESETS`](super::PRESETS).
 
 use super::whole_intervals;
 use crate::trace::{Trace, TraceError};

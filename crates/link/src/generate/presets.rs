@@ -7,9 +7,9 @@ use paceline_units::{Bitrate, TimeDelta};
 /// Parameters under a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// What a scenario calls it.
+    /// Its name in scenarios.
     pub name: &'static str,
-    /// What it was fitted to, and how.
+    /// The recordings that it was fitted to, and how.
     pub origin: &'static str,
     /// Time between the values of the recordings, in seconds.
     interval_s: f64,

@@ -18,7 +18,7 @@ use paceline_units::{Bitrate, RandomStream, TimeDelta};
 /// One state of [`StatesParams`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct RateState {
-    /// What it is called; without a meaning to the generator.
+    /// Its name, without a meaning to the generator.
     pub name: String,
     /// Quantiles of the rate at even steps of probability, the first of them its minimum and the last its maximum; linear
     /// in between. A single one: always that. 0 is an outage.

@@ -7,7 +7,7 @@ use super::{Process, Started, Streams, noise_params};
 use paceline_units::{RandomStream, TimeDelta};
 
 noise_params! {
-    /// The parameters of contention. What other stations take of the capacity is no part of it: that is the link's rate.
+    /// The parameters of contention. The capacity that other stations take is no part of it, but of the link's rate.
     pub struct ContentionNoise {
         busy: TimeDelta = TimeDelta::ZERO, as Required, in 0.0, 1000.0, "ours", "Mean time for which other stations hold the medium, exponential";
         idle: TimeDelta = TimeDelta::from_millis(5), as Required, in 1e-3, 1e6, "ours", "Mean time between two of these, exponential";
@@ -15,7 +15,7 @@ noise_params! {
         cw_min: u32 = 31, in 0.0, 65535.0, "IEEE 802.11-2012, as slot, no text at hand", "First contention window: the backoff is uniform from 0 to it, in slots";
         cw_max: u32 = 1023, in 0.0, 65535.0, "IEEE 802.11-2012, no text at hand", "Largest contention window";
         collision: f64 = 0.0, in 0.0, 1.0, "ours", "Probability that a try collides";
-        airtime: TimeDelta = TimeDelta::from_millis(2), in 0.0, 1.0, "ours: 1500 B at 6 Mbit/s", "What a collision costs beside the next backoff";
+        airtime: TimeDelta = TimeDelta::from_millis(2), in 0.0, 1.0, "ours: 1500 B at 6 Mbit/s", "Time that a collision costs beside the next backoff";
         retries: u32 = 6, in 0.0, 1000.0, "IEEE 802.11-2012: 7 tries in all, no text at hand", "How often a packet is repeated; if all tries collide it is lost";
     }
     ordered cw_min <= cw_max;

@@ -170,7 +170,7 @@ noises! {
 struct Stage {
     model: Model,
     random: RandomStream,
-    /// Of what is drawn for packets that are offered.
+    /// Draws of losses for packets that are offered.
     losses: RandomStream,
     reorder: bool,
     /// Arrival of the packet before.

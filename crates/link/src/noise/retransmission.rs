@@ -10,7 +10,7 @@ noise_params! {
     /// The parameters of retransmission. A packet that fails more often than it is repeated is lost before the queue.
     pub struct RetransmissionNoise {
         p: f64 = 0.1, as Required, in 0.0, 1.0, "", "Probability that a try fails; 10 % is what HARQ usually aims at";
-        round: TimeDelta = TimeDelta::from_millis(16), as Required, in 1e-9, 1000.0, "", "What a failed try costs; 16 ms for HSPA's TTI of 2 ms and its 8 processes";
+        round: TimeDelta = TimeDelta::from_millis(16), as Required, in 1e-9, 1000.0, "", "Time that a failed try costs; 16 ms for HSPA's TTI of 2 ms and its 8 processes";
         retries: u32 = 7, in 0.0, 1000.0, "ours", "How often a packet is repeated; if all tries fail it is lost";
         bad: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "ours", "Mean time in a fade, exponential; 0s: there are no fades";
         good: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "ours", "Mean time between two fades, exponential, from 1ms where there are fades";

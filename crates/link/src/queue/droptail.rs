@@ -1,5 +1,5 @@
 //! Drop-tail, predicted: a packet's departure is known when it is offered, so no packet is held and nothing is an
-//! event. What is kept is when the service of those that wait begins, for limits and counters, and is only looked at when
+//! event. The times at which the service of waiting packets begins are kept for limits and counters, and only looked at when
 //! somebody asks or a limit may be reached: a link that is mostly idle touches no ring.
 
 use super::queue_params;
@@ -13,7 +13,7 @@ use core::marker::PhantomData;
 use paceline_units::Bytes;
 
 queue_params! {
-    /// What drop-tail has: its limit.
+    /// The parameter of drop-tail: its limit.
     pub struct DropTailConfig, limit = QueueLimit::Unlimited, room = |_| Bytes::ZERO, {}
 }
 
@@ -29,7 +29,7 @@ struct Waiting {
 #[derive(Clone, Debug)]
 pub(crate) struct DropTail<P> {
     limit: ResolvedLimit,
-    /// Those that waited at the last look or came later, in order. At a look as of now they are those that wait.
+    /// Packets that waited at the last look or came later, in order. At a look as of now they are those that wait.
     waiting: VecDeque<Waiting>,
     /// Bytes of `waiting`.
     bytes: u64,
@@ -76,7 +76,7 @@ impl<P: Transit> DropTail<P> {
         Offered::Accepted
     }
 
-    /// What becomes of a packet that comes at `now`. `PLAIN` where the line has no marks, noise or overhead.
+    /// The fate of a packet that comes at `now`. `PLAIN` where the line has no marks, noise or overhead.
     #[inline(always)]
     pub(crate) fn plan<const PLAIN: bool>(
         &mut self,
@@ -119,7 +119,7 @@ impl<P: Transit> DropTail<P> {
         Planned::Departs(plan)
     }
 
-    /// What becomes of the first of several packets, where all find an idle server: the others depart as much later as they come.
+    /// The fate of the first of several packets, where all find an idle server: the others depart as much later as they come.
     #[inline]
     pub(crate) fn plan_run(
         &mut self,
@@ -179,7 +179,7 @@ impl<P: Transit> DropTail<P> {
         }
     }
 
-    /// Those whose service has begun at `now`, which is before `NEVER`, wait no more.
+    /// Packets whose service has begun at `now`, which is before `NEVER`, wait no more.
     fn begin_service(&mut self, now: u64) {
         while self.begin_service_of_first(now) {}
     }

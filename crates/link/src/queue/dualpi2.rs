@@ -11,7 +11,7 @@ use paceline_units::param::ParamError;
 use paceline_units::{Bytes, Ecn, TimeDelta};
 
 paceline_units::names! {
-    /// Who goes first while both queues have something (RFC 9332 appendix A.2).
+    /// Choice of the queue to serve while both have packets (RFC 9332 appendix A.2).
     pub enum Scheduler {
         /// Weighted round robin: `c_weight` of the bytes are the Classic queue's.
         Wrr = "wrr",
@@ -50,7 +50,7 @@ queue_params! {
         ecn: bool = true,
             "RFC 9332 A.1", "ECT(0) packets are marked instead of dropped; L4S packets are in any case";
         scheduler: Scheduler = Scheduler::Wrr,
-            "RFC 9332 A.2", "Who goes first while both queues have something";
+            "RFC 9332 A.2", "Choice of the queue to serve while both have packets";
         c_weight: f64 = 0.0625, in 0.0, 1.0,
             "RFC 9332 A.2", "Part of the bytes that is the Classic queue's, with wrr";
         tshift: TimeDelta = TimeDelta::from_millis(50), in 0.0, 1e3,

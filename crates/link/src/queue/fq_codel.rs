@@ -33,7 +33,7 @@ queue_params! {
         ecn: bool = true,
             "RFC 8290 5.2.6", "Packets that can be marked are marked instead of dropped";
         ce_threshold: Option<TimeDelta> = None, else "off", in 0.0, 1e3,
-            "RFC 8290 5.2.7", "What waited longer and can be marked is marked";
+            "RFC 8290 5.2.7", "A packet that waited longer and can be marked is marked";
     }
     check fits;
 }

@@ -27,12 +27,12 @@ use paceline_units::param::{ParamError, ParamSet};
 use paceline_units::{Bitrate, Bytes};
 use packet_queue::{Discipline, LinkContext, PacketQueue};
 
-/// What the parameters of every discipline have: a limit.
+/// The common parameter of every discipline: a limit.
 pub(crate) trait Limited: ParamSet {
     fn limit(&self) -> QueueLimit;
     fn limit_mut(&mut self) -> &mut QueueLimit;
 
-    /// What the limit must hold so that anything may ever wait.
+    /// Least limit with which a packet may ever wait.
     fn room(&self) -> Bytes;
 
     /// Everything that is wrong with the parameters, at a link of this nominal rate.
@@ -202,7 +202,7 @@ macro_rules! disciplines {
                 }
             }
 
-            /// What becomes of a packet that finds an idle server, and with drop-tail of any, unless it is lost before.
+            /// The fate of a packet that finds an idle server, and with drop-tail of any, unless it is lost before.
             #[inline(always)]
             pub(crate) fn plan(
                 &mut self,

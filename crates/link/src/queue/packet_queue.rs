@@ -13,7 +13,7 @@ use alloc::collections::VecDeque;
 use paceline_units::Bitrate;
 use paceline_units::param::ParamError;
 
-/// What a discipline may know when it is built.
+/// The facts of a link that a discipline may know when it is built.
 pub(crate) struct LinkContext<'a> {
     /// Rate at which limits in time become bytes.
     pub(crate) nominal: Bitrate,
@@ -74,7 +74,7 @@ pub(crate) trait Discipline<P: Transit>: Sized {
     fn on_timer(&mut self, _now: u64, _waiting: &mut Waiting<'_, P>) {}
 }
 
-/// What waits, as a discipline sees it, and what it drops of that.
+/// The waiting packets, as a discipline sees them, and the ones that it drops.
 pub(crate) struct Waiting<'a, P> {
     account: &'a mut Account,
     dropped: &'a mut VecDeque<(u64, P)>,
@@ -139,7 +139,7 @@ pub(crate) struct PacketQueue<P, D> {
     serving: Option<InService>,
     /// Departures that `settle` planned and no sink has seen yet.
     unseen: VecDeque<Departure<P>>,
-    /// What was dropped after it had waited, and when, until somebody asks.
+    /// Packets dropped after they had waited, and when, until somebody asks.
     dropped: VecDeque<(u64, P)>,
 }
 
@@ -199,7 +199,7 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
         true
     }
 
-    /// What becomes of a packet that finds an idle server.
+    /// The fate of a packet that finds an idle server.
     #[inline(always)]
     pub(crate) fn plan(&mut self, line: &mut Line, now: u64, packet: &mut impl Transit) -> Planned {
         line.account.offered += 1;

@@ -16,9 +16,9 @@ use paceline_units::{Bytes, RandomStream, TimeDelta};
 paceline_units::names! {
     /// How PIE learns the delay of its queue (RFC 8033 section 4.3).
     pub enum DelayEstimate {
-        /// What the packet that left the queue last has waited.
+        /// The wait of the packet that left the queue last.
         Timestamp = "timestamp",
-        /// What waits, over the rate at which it leaves (section 5.2).
+        /// The bytes that wait, over the rate at which they leave (section 5.2).
         DequeueRate = "dequeue-rate",
     }
 }

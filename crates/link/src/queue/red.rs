@@ -46,7 +46,7 @@ fn above(config: &RedConfig) -> Result<(), ParamError> {
     Ok(())
 }
 
-/// What is to be done with an arrival.
+/// The decision on an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
     Pass,

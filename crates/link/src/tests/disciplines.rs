@@ -1,4 +1,4 @@
-//! What must hold for every discipline, whatever arrives.
+//! Properties of every discipline, whatever arrives.
 
 use super::arrivals::{arrivals, config, vary};
 use super::*;
@@ -30,7 +30,7 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
     })
 }
 
-/// Those that have parameters beside their limit, without the tests' own.
+/// Disciplines that have parameters beside their limit, without the tests' own.
 fn managed() -> impl Iterator<Item = &'static str> {
     let has_some = |kind: &&str| QueueConfig::of(kind).is_some_and(|config| !config.specs().is_empty());
     QueueConfig::KINDS.iter().copied().filter(|&kind| kind != "aging").filter(has_some)
@@ -38,7 +38,7 @@ fn managed() -> impl Iterator<Item = &'static str> {
 
 const ECN: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
 
-/// What a run showed, and its counters on the way.
+/// The observations of a run, and its counters on the way.
 #[derive(PartialEq, Debug)]
 struct Shown {
     offered: Vec<Offered>,
@@ -82,7 +82,7 @@ fn shown(config: &LinkConfig, arrivals: &[Arrival], end: Time, fine: bool) -> Sh
         }
     }
     link.advance(end, &mut |departure| departures.push(departure));
-    // What is said as soon as everything before a time is settled holds when that time is.
+    // A figure given as soon as everything before a time is settled holds when that time is.
     let early = link.service(end);
     link.settle(end);
     let service = link.service(end);
@@ -256,7 +256,7 @@ fn values_out_of_range_are_refused_with_their_range() {
         assert_eq!((error.name.as_str(), &*error.expected), (name, expected));
         assert_eq!(QueueConfig::of(kind), Some(config));
     }
-    // What code sets is found by the link.
+    // Errors of values set in code are found by the link.
     let config = QueueConfig::Red(crate::RedConfig { max_p: 1.5, ..crate::RedConfig::default() });
     let error =
         Link::<Packet>::new(LinkConfig::new(mbps(1), TimeDelta::ZERO, config), 1, "any").expect_err("max_p");

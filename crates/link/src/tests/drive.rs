@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What became of arrivals.
+/// The fate of arrivals.
 #[derive(Default, PartialEq, Debug)]
 pub(super) struct Log {
     pub(super) departures: Vec<Departure<Packet>>,
@@ -46,7 +46,7 @@ pub(super) fn drive_link(
     link.advance(end, &mut |departure| log.departures.push(departure));
     link.settle(end);
     link.advance(end + TimeDelta::from_nanos(1), &mut |departure| log.departures.push(departure));
-    // What is in service was announced, too.
+    // The packet in service was announced, too.
     log.departures.retain(|departure| departure.departed <= end);
     while let Some(dropped) = link.take_dropped() {
         log.discarded.push(dropped);

@@ -23,7 +23,7 @@ fn a_step_marks_ect1_above_the_threshold_only() {
     assert_eq!(marked(step.clone(), 7, Ecn::Ect1), (vec![4, 5, 6], 3));
     assert_eq!(marked(step.clone(), 7, Ecn::Ect0), (vec![], 0));
     assert_eq!(marked(step.clone(), 7, Ecn::NotEct), (vec![], 0));
-    // What is CE already stays CE and is not counted.
+    // A packet that is CE already stays CE and is not counted.
     assert_eq!(marked(step, 7, Ecn::Ce), ((0..7).collect(), 0));
 }
 

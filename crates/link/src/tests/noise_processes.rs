@@ -26,7 +26,7 @@ fn link_with(noises: Vec<NoiseConfig>) -> LinkConfig {
     config
 }
 
-/// What became of packets `gap` milliseconds apart, which may overtake each other.
+/// The fate of packets `gap` milliseconds apart, which may overtake each other.
 fn outcome(mut config: NoiseConfig, packets: u64, gap: f64) -> Outcome {
     config.set("reorder", Value::Flag(true)).expect("every noise has it");
     let arrivals: Vec<Arrival> =

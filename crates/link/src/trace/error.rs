@@ -1,4 +1,4 @@
-//! What can be wrong with a trace, and what is merely odd.
+//! Errors in a trace, and mere oddities.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -12,9 +12,9 @@ use paceline_units::param::ParamError;
 pub struct TraceError {
     /// The line, counted from 1; none if it is the file as a whole.
     pub line: Option<usize>,
-    /// What was found.
+    /// The text found.
     pub found: String,
-    /// What would have been right.
+    /// The text expected.
     pub expected: Cow<'static, str>,
 }
 
@@ -63,7 +63,7 @@ pub struct TraceWarning {
     pub line: usize,
     /// How often it was.
     pub count: usize,
-    /// What it is and how it was read.
+    /// The oddity, and how it was read.
     pub what: &'static str,
 }
 

@@ -41,7 +41,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// What an object says. A bandwidth of null is none.
+    /// Reads one object. A bandwidth of null is none.
     fn object(&mut self, warnings: &mut Vec<TraceWarning>) -> Result<held::Row, TraceError> {
         self.expect('{')?;
         let line = self.line;

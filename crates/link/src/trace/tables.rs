@@ -14,7 +14,7 @@ const LONG: &str = "holds are 100 s or longer, half of them at least: they are r
 const BLANK: &str = "a blank line between rows; it was passed over";
 const NO_HOLD: &str = "a hold of 0 s; the row was left out";
 
-/// Who records rates does so more often: such rows are in another unit.
+/// Rates are recorded more often: such rows are in another unit.
 const SUSPICIOUS: TimeDelta = TimeDelta::from_secs(100);
 
 /// A row's cells of interest.

@@ -134,7 +134,7 @@ fn a_saturated_link_delivers_what_a_mahimahi_file_allows() {
     let Some(folder) = folder() else { return };
     let path = folder.join("cell_mahimahi/ATT-LTE-driving-2016.up");
     let text = String::from_utf8(content(&path)).expect("text");
-    // What may leave at 0 leaves in the first millisecond of each round.
+    // A packet that may leave at 0 leaves in the first millisecond of each round.
     let lines: Vec<u64> = text.lines().map(|line| line.parse().map_or(0, |line: u64| line.max(1))).collect();
     let trace = parse(&path);
     let length = trace.length();

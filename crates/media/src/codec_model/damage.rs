@@ -47,7 +47,7 @@ impl Damage {
         self.behind += added * (1.0 - left);
     }
 
-    /// So many frames pass, each of which refreshes its column.
+    /// A number of frames pass, each of which refreshes its column.
     pub(super) fn pass(&mut self, mut frames: u64) {
         if frames >= 2 * self.period {
             (self.ahead, self.behind) = (0.0, 0.0);
@@ -88,7 +88,7 @@ mod tests {
         assert!((damage.error() - 50.0).abs() < 1e-9, "half of the columns");
         damage.add(100.0);
         damage.pass(11);
-        // Of what came in the middle of a refresh, half lies behind it; and there was little left to be damaged.
+        // Half of the damage that came in the middle of a refresh lies behind it; and there was little left to be damaged.
         assert!((damage.error() - 47.5).abs() < 1e-9, "{damage:?}");
         damage.pass(38 + 22);
         assert_eq!(damage.error(), 0.0);

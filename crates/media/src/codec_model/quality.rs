@@ -19,11 +19,11 @@ params! {
     #[derive(Copy)]
     pub struct QualityParams {
         psnr: f64 = 39.94, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of a frame of 0.1 bit per pixel";
-        slope: f64 = 3.28, in 0.0, 20.0, "docs/real-video.md", "What twice the bits add there, in dB";
-        curvature: f64 = -0.33, in -2.0, 2.0, "docs/real-video.md", "What they add less or more with the square of the doublings, in dB";
+        slope: f64 = 3.28, in 0.0, 20.0, "docs/real-video.md", "PSNR that twice the bits add there, in dB";
+        curvature: f64 = -0.33, in -2.0, 2.0, "docs/real-video.md", "Change of that gain with the square of the doublings, in dB";
         own_share: f64 = 0.11, in 0.01, 1.0, "docs/real-video.md", "How much of a frame's quality its own bits make; the rest is kept of the frames before it, back to a key frame";
         freeze_psnr: f64 = 36.41, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of a picture against the one before it";
-        freeze_slope: f64 = 2.29, in 0.0, 20.0, "docs/real-video.md", "What twice the distance takes, in dB";
+        freeze_slope: f64 = 2.29, in 0.0, 20.0, "docs/real-video.md", "PSNR that twice the distance takes, in dB";
         freeze_least: f64 = 24.41, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of a picture against one long before it: no distance takes more";
         unseen_psnr: f64 = 16.27, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of what is shown before the first frame has come";
         width: u64 = 352, in 16.0, 16384.0, "urcp-2013 VII: CIF", "Width of the pictures in pixels";
@@ -54,7 +54,7 @@ pub struct QualityModel {
     last: Option<(Time, TimeDelta)>,
     /// Whether anything of the clip has been shown.
     has_picture: bool,
-    /// What came in part, or late, since the newest frame shown in time.
+    /// Frames that came in part, or late, since the newest frame shown in time.
     missed: GivenUp,
     /// Bytes per frame that the picture's quality follows from.
     bytes: f64,
@@ -105,7 +105,7 @@ impl QualityModel {
         fallen.max(freeze_least.min(freeze_psnr)).clamp(PSNR.0, PSNR.1)
     }
 
-    /// A frame is shown. One that is late counts as missed, but for its packets that were in time.
+    /// A frame is shown. A late frame counts as missed, but for its packets that were in time.
     pub fn on_displayed(&mut self, frame: &DisplayedFrame) -> Judged {
         if self.last.is_some_and(|(last, _)| frame.captured <= last) {
             return Judged::default();
@@ -164,7 +164,7 @@ impl QualityModel {
         (self.has_picture, self.missed) = (true, GivenUp::default());
     }
 
-    /// So many frames were not shown as they were sent. A key frame of them that came in part is a new beginning; the others
+    /// A number of frames were not shown as they were sent. A key frame of them that came in part is a new beginning; the others
     /// are taken to be spread evenly among those, and what came in part to be before what came not at all.
     fn miss(&mut self, frames: u64, judged: &mut Judged) {
         if frames == 0 || frames >= LONGEST_FREEZE {
@@ -188,7 +188,7 @@ impl QualityModel {
         }
     }
 
-    /// So many frames are not there at all: the last picture stays.
+    /// A number of frames are not there at all: the last picture stays.
     fn freeze(&mut self, frames: u64, judged: &mut Judged) {
         let shown = self.error();
         for distance in 1..=frames {
@@ -203,7 +203,7 @@ impl QualityModel {
         }
     }
 
-    /// So many frames lack this share of their packets: each is shown, with that share of it concealed.
+    /// A number of frames lack this share of their packets: each is shown, with that share of it concealed.
     fn conceal(&mut self, frames: u64, lacking: f64, judged: &mut Judged) {
         for _ in 0..frames {
             self.damage.pass(1);
@@ -237,7 +237,7 @@ impl Judged {
     }
 }
 
-/// What came in time of a frame that was late as a whole.
+/// The packets in time of a frame that was late as a whole.
 fn in_time(frame: &DisplayedFrame) -> GivenUp {
     let is_partial = u64::from(frame.in_time > 0);
     GivenUp {

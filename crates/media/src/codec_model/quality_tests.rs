@@ -88,7 +88,7 @@ fn of_a_frame_that_lacks_a_packet_its_part_is_concealed() {
     assert!((one.psnr - 38.6 - 38.6).abs() < 0.2, "{one:?}");
     assert!(frozen.psnr < one.psnr - 5.0, "{frozen:?}");
     assert!(lacking(1, 3, 1).psnr < one.psnr);
-    // What the numbers do not tell is bounded.
+    // Numbers that tell too little are bounded.
     assert!(lacking(0, 0, 1).psnr < lacking(9, 0, 1).psnr);
 }
 

@@ -7,9 +7,9 @@ use paceline_units::param::{Kind, Parameter, Value};
 /// Parameters under a name.
 #[derive(Clone, Copy, Debug)]
 pub struct FramePreset {
-    /// What a scenario calls it.
+    /// Its name in scenarios.
     pub name: &'static str,
-    /// What it was fitted to, and how.
+    /// The recordings that it was fitted to, and how.
     pub origin: &'static str,
     mean: u64,
     correlation: f64,

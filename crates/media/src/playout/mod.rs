@@ -109,7 +109,7 @@ pub struct DisplayedFrame {
     pub late: bool,
     /// Where its delay came from.
     pub parts: FrameDelayParts,
-    /// What was given up since the frame shown before it.
+    /// Frames given up since the frame shown before it.
     pub given_up: GivenUp,
 }
 
@@ -157,7 +157,7 @@ impl FrameDelayParts {
     }
 }
 
-/// What happened to frames so far.
+/// The fate of frames so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PlayoutCounters {
     /// Frames displayed, late ones in.
@@ -187,7 +187,7 @@ pub struct Playout {
     passed: Option<Time>,
     /// Highest sequence number of the newest frame displayed.
     shown_end: Option<u64>,
-    /// What was given up since then.
+    /// Frames given up since then.
     given_up: GivenUp,
     delay: DelayEstimate,
     freezes: FreezeDetector,
@@ -221,7 +221,7 @@ impl Playout {
     }
 
     /// The numbers of the stream go on with `sequence`, whatever came before: its sender has started anew, or packets were
-    /// not its own. What waits goes, and capture times may go on from anywhere.
+    /// not its own. Waiting packets are dropped, and capture times may go on from anywhere.
     #[cold]
     pub fn resynchronise(&mut self, now: Time, sequence: u64) {
         self.restart(now);

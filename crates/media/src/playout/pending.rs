@@ -26,7 +26,7 @@ pub(super) struct PendingFrame {
     pub in_time: u64,
     pub low: u64,
     pub high: u64,
-    /// What packet `low` says about being the first.
+    /// The word of packet `low` on being the first.
     low_is_first: Option<bool>,
     /// Sequence number of the marker.
     end: Option<u64>,

@@ -13,7 +13,7 @@ pub struct StreamPlayout {
 }
 
 impl StreamPlayout {
-    /// A frame of `bytes`, captured at `captured`, is whole. What it waited where is not known: all is `path`.
+    /// A frame of `bytes`, captured at `captured`, is whole. The places of its wait are not known: all of it is `path`.
     pub fn show(&mut self, now: Time, captured: Time, bytes: Bytes) -> DisplayedFrame {
         self.counters.displayed += 1;
         if let Some(gap) = self.freezes.on_display(now) {

@@ -281,7 +281,7 @@ fn memory_is_bounded() {
     assert_eq!(counters.displayed + counters.incomplete, 10_000 - Playout::MAX_PENDING as u64);
 }
 
-/// What the network does to a packet: lost, or arrives this much later, perhaps twice.
+/// The network's treatment of a packet: lost, or arrives this much later, perhaps twice.
 fn fate() -> impl Strategy<Value = (bool, u64, bool)> {
     (prop::bool::weighted(0.9), 0u64..60, prop::bool::weighted(0.05))
 }

@@ -5,7 +5,7 @@
 
 use alloc::boxed::Box;
 
-/// What a sequence number turned out to be.
+/// The meaning of a sequence number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Arrival {
     New,
@@ -27,7 +27,7 @@ pub(super) struct SequenceWindow {
     next: u64,
     /// The lowest sequence number of the stream; none before it starts.
     first: Option<u64>,
-    /// What a second packet after an unbelievable jump has to say.
+    /// The number that a second packet after an unbelievable jump must have.
     suspect: Option<u64>,
 }
 

@@ -12,7 +12,7 @@ use paceline_units::{Bitrate, Bytes};
 /// The sizes of the frames of a sequence, encoded at one rate: an entry of the RFC's map `Traces`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rung {
-    /// The target rate that the sequence was encoded at; above 0. What the sizes make of it is the encoder's affair.
+    /// The target rate that the sequence was encoded at; above 0. The rate that results from the sizes is the encoder's affair.
     pub rate: Bitrate,
     /// Frame sizes of the sequence at that rate.
     pub frames: FrameTrace,
@@ -29,9 +29,9 @@ pub struct FrameLadder {
 pub struct LadderError {
     /// The rung, counted from 0; none where the ladder as a whole is wrong.
     pub rung: Option<usize>,
-    /// What was found in the ladder.
+    /// The text found in the ladder.
     pub found: String,
-    /// What would have been accepted.
+    /// The text expected.
     pub expected: String,
 }
 
@@ -110,7 +110,7 @@ impl FrameLadder {
         FrameLadder::new(rungs).map_err(|error| wrong(error.found))
     }
 
-    /// What the sizes of a generated ladder are drawn from, in `count` frames, unless told otherwise. Fitted to the traces
+    /// Distribution of the sizes of a generated ladder, in `count` frames, unless told otherwise. Fitted to the traces
     /// of a 720p chat that come with the RFC's reference implementation (at 200 kbit/s to 2 Mbit/s: standard deviation of
     /// the logarithm 0.11 to 0.32, correlation of neighbours 0.02 to 0.26, a first frame of 2.4 to 15 times the mean, and no
     /// other key frame).
@@ -137,7 +137,7 @@ impl FrameLadder {
         self.rungs[0].frames.frames().len()
     }
 
-    /// What the sizes of frame `index` say for a target of `rate` bit/s, in bytes before the clip, and whether the rung at
+    /// The size of frame `index` for a target of `rate` bit/s, in bytes before the clip, and whether the rung at
     /// or below it calls the frame a key frame. Section 6.2.1, cases a to c.
     fn size(&self, index: usize, rate: f64) -> (f64, bool) {
         let at = |rung: &Rung| {

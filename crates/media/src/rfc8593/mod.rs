@@ -8,7 +8,7 @@
 //! | a change is followed | tau_v after the one before | at once | tau_v after a substantial one |
 //! | key frame on demand | a burst | the ladder from its beginning | a burst |
 //!
-//! What the RFC leaves open, and where this differs from it, is in `DEVIATIONS.md` beside this file.
+//! Open points of the RFC, and differences from it, are in `DEVIATIONS.md` beside this file.
 
 mod ladder;
 mod params;
@@ -49,7 +49,7 @@ pub struct VideoModel {
     is_statistical: bool,
     /// The ladder: all but the statistical model.
     player: Option<Player>,
-    /// What was asked for last.
+    /// The target that was asked for last.
     requested: Bitrate,
     /// R_v, what the encoder works to: within R_min and R_max.
     target: Bitrate,
@@ -94,7 +94,7 @@ impl VideoModel {
         })
     }
 
-    /// What the encoder works to: the target of the last change that it followed, within R_min and R_max (payload).
+    /// The encoder's effective target: the target of the last change that it followed, within R_min and R_max (payload).
     pub fn target(&self) -> Bitrate {
         self.target
     }

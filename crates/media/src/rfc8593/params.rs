@@ -1,4 +1,4 @@
-//! What the models are made of: the names and values of RFC 8593, figure 2 and section 6.2.
+//! Configuration of the models: the names and values of RFC 8593, figure 2 and section 6.2.
 
 use crate::FrameRate;
 use crate::frame_rate::{FPS_MAX, FPS_MIN};
@@ -8,7 +8,7 @@ use paceline_units::{Bitrate, Bytes, TimeDelta, params};
 const LARGEST: f64 = u32::MAX as f64;
 
 params! {
-    /// What a [`VideoModel`](super::VideoModel) is made of, beside its ladder. A model uses those that its part of the RFC
+    /// Configuration of a [`VideoModel`](super::VideoModel), beside its ladder. A model uses those that its part of the RFC
     /// names; all are checked.
     #[derive(Copy)]
     pub struct VideoModelParams {

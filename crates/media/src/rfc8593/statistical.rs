@@ -17,8 +17,8 @@ impl Burst {
     /// `k_d` frames that have `b0` bytes on average, the first of them `k_b` bytes.
     ///
     /// K_B is what the RFC fixes, and the average is what it demands. Where both cannot be, at low rates, the burst is as
-    /// large as the average allows; where K_B is no burst, at high rates, all frames are the average. What a burst that is
-    /// not over has not paid back is left to the new one, whose `b0` is the same; the first frame has `b0` even then.
+    /// large as the average allows; where K_B is no burst, at high rates, all frames are the average. The debt of a burst that is not over
+    /// is left to the new one, whose `b0` is the same; the first frame has `b0` even then.
     pub(super) fn start(&mut self, k_d: u32, k_b: Bytes, b0: f64) {
         let unpaid = (f64::from(self.frames_left) * b0 - self.bytes_left).max(0.0);
         let total = f64::from(k_d) * b0 - unpaid;
@@ -34,7 +34,7 @@ impl Burst {
         self.frames_left == 0
     }
 
-    /// The next frame in bytes, none once the burst is over. What rounding leaves over goes into the frames after it.
+    /// The next frame in bytes, none once the burst is over. The remainder of rounding goes into the frames after it.
     pub(super) fn next(&mut self) -> Option<Bytes> {
         if self.is_over() {
             return None;

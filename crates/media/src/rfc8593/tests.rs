@@ -283,7 +283,7 @@ fn the_same_seed_makes_the_same_frames() {
     }
 }
 
-/// What the controller asks for changes no draw.
+/// The controller's targets change no draw.
 #[test]
 fn frame_times_do_not_depend_on_targets() {
     let times = |changes: &[(u64, u64)]| {

@@ -2,7 +2,7 @@
 //! al., SIGCOMM CCR 36(3), 2006).
 //!
 //! A vector says when its connection begins, the round trip and the windows of its two sides, and which data units they
-//! exchange with which waits between. Who initiates is the [`Side::Initiator`], a browser say; the other one is the
+//! exchange with which waits between. The side that initiates, a browser say, is the [`Side::Initiator`]; the other one is the
 //! [`Side::Acceptor`]. [`ConnectionVectors::parse`] reads Tmix's files, [`web_vectors`] draws pages of the web.
 
 mod read;
@@ -43,7 +43,7 @@ impl Side {
     }
 }
 
-/// What a side waits for before it hands a data unit to TCP.
+/// The event that a side waits for before it hands a data unit to TCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
     /// This long since it handed over its unit before; for its first unit, since the connection began.
@@ -63,7 +63,7 @@ pub struct DataUnit {
     pub size: Bytes,
 }
 
-/// What the two sides of one connection say, in order.
+/// The data units of the two sides of one connection, in order.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConnectionVector {
     /// When the connection begins, from the beginning of the file.
@@ -122,7 +122,7 @@ impl ConnectionVectors {
         [of(Side::Initiator), of(Side::Acceptor)]
     }
 
-    /// What was odd in the file.
+    /// Oddities of the file.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

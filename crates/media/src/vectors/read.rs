@@ -8,8 +8,8 @@
 //! | `> size`, `< size`, `t wait` | `I wait-sent wait-received size`, `A ...` | units of initiator and acceptor, waits |
 //! | `c> size`, `c< size`, `t> wait`, `t< wait` | the same | |
 //!
-//! Times are microseconds, sizes bytes. What follows a `#` is a comment. The first line of a vector says which format it has
-//! and how much comes: less, as in a file that was cut, and more are errors. What no line of a cut file betrays, that it ends
+//! Times are microseconds, sizes bytes. Text after a `#` is a comment. The first line of a vector says which format it has
+//! and how much comes: less, as in a file that was cut, and more are errors. A cut that no line betrays, because the file ends
 //! between two connections or before the response of the last exchange, is a warning where the file says how many it has:
 //! `# Number of Cvecs: N` for connections (as in the files of the University of North Carolina), `# Number of ADUs: N` for
 //! data units.
@@ -37,7 +37,7 @@ const PROPERTY: &str =
 const TIMES: &str = "whole microseconds from 0 to 1e12";
 const SIZES: &str = "whole bytes from 1 to 1e12";
 
-/// What was found and what was expected, in a line that the caller knows.
+/// The text found and the one expected, in a line that the caller knows.
 type Odd = (String, &'static str);
 
 impl ConnectionVectors {
@@ -103,7 +103,7 @@ struct Reader {
     said: [Option<u64>; 2],
 }
 
-/// What a file may say that it has.
+/// Counts that a file may claim.
 const SAID: [(&str, &str); 2] = [("Number of Cvecs:", "connections"), ("Number of ADUs:", "data units")];
 
 impl Reader {

@@ -212,7 +212,7 @@ fn moments_of_pages_are_those_of_the_model() {
     assert!((10_400.0..10_800.0).contains(&main), "{main}");
     let rtt = pages.iter().map(|page| page.rtt.as_millis_f64()).sum::<f64>() / pages.len() as f64;
     assert!((89.8..90.2).contains(&rtt), "{rtt}");
-    // What is fixed is so: 15 kB and nothing embedded.
+    // Fixed values are kept: 15 kB and nothing embedded.
     let size = Bytes::new(15_000);
     let fixed = WebParams { main_mean: size, main_deviation: Bytes::ZERO, objects_max: 0, ..params };
     let pages = draw(&fixed);

@@ -24,7 +24,7 @@ const SHORTEST: TimeDelta = TimeDelta::from_micros(1);
 const LARGEST: f64 = 1e9;
 
 params! {
-    /// What pages are drawn from.
+    /// Distributions of pages.
     pub struct WebParams {
         load: Bitrate = Bitrate::from_mbps(5), in 1_000.0, 1e12, "ours", "Mean rate of what acceptors send, payload";
         rtt_min: TimeDelta = TimeDelta::from_millis(80), in 0.0, 1000.0, "Islam et al. 2014, Figure 13", "Shortest round trip; uniform between both";

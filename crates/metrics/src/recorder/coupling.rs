@@ -1,10 +1,10 @@
-//! What a flow's group made of it.
+//! A flow's share in its group.
 
 use crate::figure::Facts;
 use crate::table::CouplingSummary;
 use paceline_transport::{Coupled, CoupledShare};
 
-/// What is seen of a flow that may share with others.
+/// The record of a flow that may share with others.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CouplingRecord {
     /// As it was told last; none of a flow that is alone.
@@ -27,7 +27,7 @@ impl CouplingRecord {
         self.at_end = self.now;
     }
 
-    /// By what it shares now.
+    /// The quantity that it shares by now.
     pub(super) fn share(&self) -> Option<CoupledShare> {
         self.now.and_then(|coupled| coupled.share)
     }

@@ -1,4 +1,4 @@
-//! What happens to one flow.
+//! The record of one flow.
 //!
 //! Sender and receiver are recorded apart, since a driver may let one run ahead of the other, or run only one of them;
 //! their rows are joined at the end, by the times of the samples.
@@ -30,9 +30,9 @@ pub struct ReceivedPacket {
     pub payload: Bytes,
     /// When it was sent.
     pub sent: Time,
-    /// What it waited in link queues, summed over links, own serialisation out.
+    /// Its wait in link queues, summed over links, own serialisation out.
     pub queue_delay: TimeDelta,
-    /// What delay noise added.
+    /// Delay that noise added.
     pub delay_noise: TimeDelta,
     /// ECN field on arrival.
     pub ecn: Ecn,
@@ -48,20 +48,20 @@ impl ReceivedPacket {
     }
 }
 
-/// What a recorder is to know of its flow.
+/// The facts of a flow that its recorder needs.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
     /// The flow's name.
     pub name: String,
     /// The names of its streams.
     pub streams: Vec<String>,
-    /// What judges the frames of each stream, where a model does.
+    /// The model that judges the frames of each stream, where a model does.
     pub quality: Vec<Option<QualityModel>>,
     /// The kind of its controller.
     pub controller: &'static str,
     /// The profile of the controller's parameters.
     pub profile: String,
-    /// What the controller shows of its inner state.
+    /// The visible variables of the controller's state.
     pub states: &'static [StateVariable],
     /// The names of the states that are recorded.
     pub recorded: Vec<String>,
@@ -71,7 +71,7 @@ pub struct FlowConfig {
     pub stop: TimeDelta,
     /// The times of the run.
     pub times: RunTimes,
-    /// What this end can know; every other figure is absent.
+    /// The facts that this end can know; every figure that needs others is absent.
     pub facts: Facts,
 }
 
@@ -162,7 +162,7 @@ impl FlowRecorder {
         self.receiver.displayed(stream, frame);
     }
 
-    /// What the group of a flow that shares makes of it. To be told before each of the sender's ticks.
+    /// Takes the share of a flow in its group. To be told before each of the sender's ticks.
     pub fn coupled(&mut self, coupled: Coupled) {
         self.sender.coupling.observe(coupled);
     }

@@ -1,4 +1,4 @@
-//! What happens to one link.
+//! The record of one link.
 
 use super::measures::ratio;
 use super::rows::Rows;
@@ -9,12 +9,12 @@ use crate::table::LinkSummary;
 use paceline_link::{Link, LinkCounters, Service, Transit};
 use paceline_units::{Time, TimeDelta};
 
-/// What a link shows at the end of an interval.
+/// A link's sample at the end of an interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkSample {
     /// Length of the interval.
     pub(crate) seconds: f64,
-    /// What the link could serve in it.
+    /// Work that the link could do in it.
     pub(crate) capacity_bits: f64,
     /// The counters at its end.
     pub(crate) now: LinkCounters,
@@ -41,7 +41,7 @@ fn columns() -> impl Iterator<Item = fn(&LinkSample) -> Option<f64>> {
     })
 }
 
-/// What a link shows where the window begins or ends.
+/// A link's state where the window begins or ends.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkEdge {
     at: Time,
@@ -55,7 +55,7 @@ impl LinkEdge {
     }
 }
 
-/// Records one link. Whoever drives settles the link before `begin`, `sample` and `end`.
+/// Records one link. The driver settles the link before `begin`, `sample` and `end`.
 #[derive(Clone, Debug)]
 pub struct LinkRecorder {
     pub(super) name: String,
@@ -63,9 +63,9 @@ pub struct LinkRecorder {
     times: RunTimes,
     window: Window,
     pub(crate) queue_delay: Histogram,
-    /// What the link showed when the window began; none if it has not.
+    /// The link's state when the window began; none if it has not.
     begin: Option<LinkEdge>,
-    /// What it showed when the window ended; until then, when it began.
+    /// Its state when the window ended; until then, when it began.
     end: LinkEdge,
     last: LinkCounters,
     last_sample: Time,

@@ -1,4 +1,4 @@
-//! What a driver tells of a run, turned into a summary and time series.
+//! The events of a run that a driver tells, turned into a summary and time series.
 //!
 //! Per packet a recorder costs a few additions and histogram buckets; memory grows with recorded samples only. The
 //! statistics' window is known from the beginning, so nothing is reset: what lies outside is not counted.

@@ -1,4 +1,4 @@
-//! What decisions on shared bottlenecks (RFC 8382) made of each pair of a host's flows.
+//! The decisions on shared bottlenecks (RFC 8382) about each pair of a host's flows.
 
 use super::{RunTimes, Window, ratio};
 use crate::figure::Facts;

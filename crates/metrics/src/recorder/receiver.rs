@@ -50,7 +50,7 @@ struct ArrivedSums {
     ce: u64,
 }
 
-/// What one stream shows at its receiver at the end of an interval.
+/// A stream's sample at its receiver at the end of an interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceiverSample {
     pub(crate) sums: ReceivedSums,
@@ -65,7 +65,7 @@ impl ReceiverSample {
     }
 }
 
-/// The columns that are sampled at the receiver. Of that of losses the row holds how many packets arrived.
+/// The columns that are sampled at the receiver. In the column of losses the row holds the number of packets that arrived.
 fn columns() -> impl Iterator<Item = fn(&ReceiverSample) -> Option<f64>> {
     FlowSummary::FIGURES.iter().filter_map(|figure| match figure.cell {
         Some(Cell::Receiver(cell)) => Some(cell),
@@ -80,7 +80,7 @@ fn nanos(span: TimeDelta) -> u64 {
     span.as_nanos().max(0) as u64
 }
 
-/// What is seen at the receiver.
+/// The receiver's half of the record.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiverHalf {
     pub(super) rows: Rows,
@@ -104,7 +104,7 @@ pub(crate) struct ReceiverHalf {
     /// When its statistics ended; none if it was never told.
     pub(super) ended: Option<Time>,
     window: Window,
-    /// What judges the frames of each stream, and the frames judged in the window.
+    /// The model that judges the frames of each stream, and the frames judged in the window.
     quality: Vec<Option<QualityModel>>,
     pub(crate) judged: Judged,
     sample: TimeDelta,
@@ -114,7 +114,7 @@ pub(crate) struct ReceiverHalf {
     /// Losses by sample and stream: they are told apart from the samples, by the time of the loss.
     losses: Vec<u32>,
     last_sample: Time,
-    /// What playout had counted when the window began; none if it has not.
+    /// Playout's counts when the window began; none if it has not.
     begin: Option<PlayoutCounters>,
 }
 

@@ -65,7 +65,7 @@ fn order<'r>(tables: impl Iterator<Item = &'r Rows>) -> Vec<(Time, usize, usize)
 type Heading<'h> = (&'h str, &'static str, &'static str);
 
 impl Figure {
-    /// What its column is called and what it holds.
+    /// Name and meaning of its column.
     pub(super) fn heading(&self) -> Heading<'static> {
         (self.name, self.unit, self.definition)
     }

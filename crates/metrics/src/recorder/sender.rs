@@ -22,7 +22,7 @@ pub(crate) struct SentSums {
     pub(crate) send_queue_delay: u64,
 }
 
-/// What one stream shows at its sender at the end of an interval.
+/// A stream's sample at its sender at the end of an interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SenderSample {
     pub(crate) sums: SentSums,
@@ -38,7 +38,7 @@ pub(crate) struct SenderSample {
     /// Group of flows that it shares in, counted from 0, and by what.
     pub(crate) group: Option<usize>,
     pub(crate) share: Option<CoupledShare>,
-    /// What is known of the delays of the flow's packets.
+    /// Summary of the delays of the flow's packets.
     pub(crate) delays: Option<DelaySummary>,
 }
 
@@ -57,7 +57,7 @@ fn columns() -> impl Iterator<Item = fn(&SenderSample) -> Option<f64>> {
     })
 }
 
-/// What is seen at the sender.
+/// The sender's half of the record.
 #[derive(Clone, Debug)]
 pub(crate) struct SenderHalf {
     pub(super) rows: Rows,
@@ -162,7 +162,7 @@ impl SenderHalf {
         ratio(self.target_bits as f64 / 1e6, self.target_nanos as f64)
     }
 
-    /// What is known of ECN on the path at the end.
+    /// The state of ECN on the path at the end.
     pub(crate) fn ecn(&self) -> Option<EcnSummary> {
         self.ecn.map(|(state, counters)| EcnSummary {
             state: state.name(),
@@ -179,7 +179,7 @@ impl SenderHalf {
     }
 
     pub(super) fn end(&mut self, at: Time, sender: &impl SendingEnd) {
-        // What held until now is over: nothing is known after the end.
+        // The path known until now is over: nothing is known after the end.
         self.observe(at, (None, None));
         self.coupling.end();
         self.ecn = sender.ecn();

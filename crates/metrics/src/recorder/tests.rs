@@ -315,7 +315,7 @@ fn a_flow_that_is_not_there_has_no_state() {
         let is_there: Vec<_> = (0..4).map(|row| column.value(row).is_some()).collect();
         assert_eq!(is_there, [false, true, true, false], "{name}");
     }
-    // What is sent is known: nothing.
+    // The sent rate is known: zero.
     assert_eq!(series.float("send_rate_mbps").and_then(|column| column.value(0)), Some(0.0));
 }
 

@@ -2,7 +2,7 @@
 
 use paceline_units::{Time, TimeDelta};
 
-/// What is due.
+/// The event that is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tick {
     /// The statistics begin.

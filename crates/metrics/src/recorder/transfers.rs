@@ -6,7 +6,7 @@ use crate::histogram::Histogram;
 use crate::table::TransferSummary;
 use paceline_transport::{SendingEnd, Transfer, TransferCounters};
 
-/// What is seen of transfers at the sender. One that ends in the window counts, wherever it began.
+/// The sender's record of transfers. A transfer that ends in the window counts, wherever it began.
 #[derive(Clone, Debug)]
 pub(crate) struct TransferRecord {
     window: Window,

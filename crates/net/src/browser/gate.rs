@@ -24,7 +24,7 @@ pub(super) struct BrowserGate {
     browser: Outlet,
     /// Where the browser is, as its last check that chose says.
     peer: Option<SocketAddr>,
-    /// Who is told that it came.
+    /// The thread that is told that it came.
     came: SyncSender<()>,
     /// Whether our endpoint is done.
     over: Arc<AtomicBool>,
@@ -84,7 +84,7 @@ impl BrowserGate {
             self.peer = Some(datagram.from);
         }
         if check.nominates {
-            // Whoever does not listen knows already, or need not.
+            // A thread that does not listen knows already, or need not.
             let _ = self.came.try_send(());
         }
         if self.begun {

@@ -12,7 +12,7 @@ use stun_types::message::{
 /// USE-CANDIDATE (RFC 8445 section 16.1): the browser chooses this pair of addresses.
 const USE_CANDIDATE: AttributeType = AttributeType::new(0x0025);
 
-/// What tells one end's connectivity checks from others' (RFC 8445 section 5.3).
+/// Credentials that tell one end's connectivity checks from others' (RFC 8445 section 5.3).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IceCredentials {
     /// User name fragment, 4 characters at least.
@@ -38,7 +38,7 @@ pub(super) struct Check {
 
 /// Knows a browser's connectivity checks by what both ends' descriptions said.
 pub(super) struct IceLite {
-    /// What a check's user name is: ours, a colon, the browser's.
+    /// The user name of a check: ours, a colon, the browser's.
     username: String,
     key: MessageIntegrityCredentials,
 }

@@ -5,10 +5,10 @@
 //! `link`. Connectivity checks are answered by ICE lite: once media is on its way they go over the links
 //! like all else, so that the browser's round-trip time is the path's.
 //!
-//! Whoever does not know the password of the answer changes nothing: what is not from where the browser's checks come from is
-//! counted and dropped.
+//! A stranger without the password of the answer changes nothing: a datagram from another address than the browser's checks is counted and
+//! dropped.
 //!
-//! # What its figures are
+//! # Meaning of its figures
 //!
 //! The endpoint's are those of [`crate::sender`] or [`crate::receiver`], without times in payloads: a receiver knows no delays.
 //! The relay's are exact. Both begin with the first packet of media.
@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, sync_channel};
 use std::sync::{Arc, OnceLock};
 
-/// What under way may take.
+/// Memory that packets under way may take.
 const MEMORY: Bytes = Bytes::new(256 << 20);
 /// Longer than a browser takes to find an address, begin to encode and be heard over any path.
 const PATIENCE: TimeDelta = TimeDelta::from_secs(20);
@@ -43,7 +43,7 @@ const PATIENCE: TimeDelta = TimeDelta::from_secs(20);
 /// All sockets of a call are on this machine.
 const ANYWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// What our endpoint does in a call with a browser.
+/// Our endpoint's part in a call with a browser.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// Media goes to the browser, controlled by the scenario's controller.
@@ -68,11 +68,11 @@ pub struct BrowserCall<'a> {
     ssrc: u32,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 pub struct BrowserOutput {
-    /// What our sender or receiver says.
+    /// Figures of our sender or receiver.
     pub endpoint: NetOutput,
-    /// What the links between saw.
+    /// Figures of the links between.
     pub link: NetOutput,
     /// Nanoseconds since 1970 at the run's zero, to some milliseconds; none if it ended before its first sample.
     pub zero: Option<u64>,
@@ -101,7 +101,7 @@ impl<'a> BrowserCall<'a> {
         self.browser.address()
     }
 
-    /// What the answer says of ICE.
+    /// The answer's ICE credentials.
     pub fn credentials(&self) -> &IceCredentials {
         &self.credentials
     }

@@ -86,7 +86,7 @@ fn shareable(coupling: &CouplingSpec) -> Result<&CouplingSpec, NetError> {
     Ok(coupling)
 }
 
-/// What the packets of a flow have in common that leave from `port` to `target`.
+/// The addresses of a flow's packets that leave from `port` to `target`.
 fn five_tuple(port: &UdpPort, target: SocketAddr, flow: &ChosenFlow<'_>) -> Result<FiveTuple, NetError> {
     let bound = port.address()?;
     let asked = |source| NetError::Socket { doing: "ask for the address that packets leave from", source };
@@ -107,7 +107,7 @@ fn unsupported(what: String) -> NetError {
 /// Flows of this process that share by an exchange, with what [`paceline_transport::Exchange`] offers of those that share by
 /// themselves.
 ///
-/// Whoever drives the flows calls [`ExchangeClient::after_event`] after each event at one of them, waits for
+/// The driver of the flows calls [`ExchangeClient::after_event`] after each event at one of them, waits for
 /// [`ExchangeClient::socket`] beside its own sockets, and calls [`ExchangeClient::read`] when it can be read and
 /// [`ExchangeClient::handle_timeout`] when that is due. No call blocks, and none fails: without an exchange nothing is
 /// assigned.
@@ -115,7 +115,7 @@ pub struct ExchangeClient {
     path: PathBuf,
     member: Member,
     socket: Option<MessageSocket>,
-    /// What the system said when there was nobody to connect to.
+    /// The system's message when there was nobody to connect to.
     absent: Option<String>,
 }
 
@@ -224,12 +224,12 @@ impl ExchangeClient {
         self.socket.as_ref().map(AsFd::as_fd)
     }
 
-    /// What a flow and its group have made of each other, to look at.
+    /// A flow's share in its group, to look at.
     pub fn coupled(&self, place: usize) -> Coupled {
         self.member.coupled(place)
     }
 
-    /// All flows leave. What went wrong, for people.
+    /// All flows leave. Errors, for people.
     pub fn finish(&mut self, now: Time) -> Vec<String> {
         let Troubles { greeted, away, away_for, refused, first } = self.member.finish(now, &mut self.socket);
         let path = self.path.display();

@@ -1,10 +1,10 @@
 //! The flows of one process as members of groups that an exchange of the machine keeps. No socket and no clock.
 //!
 //! A flow goes by its own controller whenever the exchange is absent, silent or refuses it, and joins again later: with
-//! what it has then, like any flow that begins. What the exchange assigns acts when it arrives, unless the flow's
+//! what it has then, like any flow that begins. An assignment acts when it arrives, unless the flow's
 //! controller has computed something new meanwhile: the exchange hears of that first, as a reduction is not to be undone.
 //!
-//! One update of a flow is on its way at a time. What its controller computes meanwhile is told with the next one, so a flow
+//! One update of a flow is on its way at a time. A value that its controller computes meanwhile is told with the next one, so a flow
 //! whose window changes with every packet asks as often as it is answered, and not more.
 
 use super::pace::Pace;
@@ -34,7 +34,7 @@ const LONGEST_EXPIRY: TimeDelta = TimeDelta::from_secs(3600);
 /// Signs of life within the time after which a silent process has left.
 const BEATS: i64 = 4;
 
-/// What becomes of a message that is to leave.
+/// The fate of a message that is to leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Sent {
     /// It is on its way.
@@ -45,12 +45,12 @@ pub(super) enum Sent {
     Broken,
 }
 
-/// What carries messages to the exchange.
+/// The way by which messages go to the exchange.
 pub(super) trait Outlet {
     fn send(&mut self, message: &[u8]) -> Sent;
 }
 
-/// What a flow is to its group.
+/// A flow as its group sees it.
 #[derive(Clone, Debug)]
 struct MemberFlow {
     /// The group that it shares in.
@@ -58,7 +58,7 @@ struct MemberFlow {
     priority: Priority,
     /// Number of its last update.
     number: u32,
-    /// What its controller made of the last assignment, or what the exchange was told last; absent while it does not share.
+    /// The last assignment as its controller took it, or the value that the exchange was told last; absent while it does not share.
     taken: Option<Assigned>,
     /// The desired rate and the priority that the exchange was told.
     desired: Option<Bitrate>,
@@ -66,7 +66,7 @@ struct MemberFlow {
     /// Whether its last update is still to be answered.
     unanswered: bool,
     pace: Pace,
-    /// What the exchange holds of it.
+    /// Its state at the exchange.
     state: Option<State>,
     /// It does not join before.
     barred_until: Time,
@@ -102,7 +102,7 @@ enum Presence {
     },
 }
 
-/// What went wrong between the process and the exchange.
+/// Errors between the process and the exchange.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Troubles {
     /// Whether the exchange ever was there.
@@ -274,7 +274,7 @@ impl Member {
         }
     }
 
-    /// What the exchange is not told now, it is told later: an update says all that has changed since the last one.
+    /// A change that the exchange is not told now is told later: an update says all that has changed since the last one.
     fn tell(
         &mut self,
         now: Time,
@@ -348,7 +348,7 @@ impl Member {
             Ok(Reply::State(state)) => self.take(now, state, ends, outlet),
             Ok(Reply::Refused { flow, refusal, text }) => self.refused(now, flow, refusal, text),
             Ok(Reply::Alive { .. }) => {}
-            // Whoever speaks so is no exchange of this version.
+            // A program that speaks so is no exchange of this version.
             Err(error) => self.refused(now, 0, Refusal::Version, error.to_string()),
         }
     }
@@ -377,7 +377,7 @@ impl Member {
         if let Some(assigned) = state.assigned.filter(|_| ends.share(place) == flow.taken) {
             flow.assignments += 1;
             ends.assign(now, place, assigned);
-            // Who has just ended leaves with its own next event.
+            // A flow that has just ended leaves with its own next event.
             flow.taken = ends.share(place).or(flow.taken);
         }
         self.after_event(now, place, ends, outlet);
@@ -410,7 +410,7 @@ impl Member {
         self.troubles.clone()
     }
 
-    /// What a flow and its group have made of each other, to look at.
+    /// A flow's share in its group, to look at.
     pub fn coupled(&self, place: usize) -> Coupled {
         let flow = &self.flows[place];
         let share = flow.state.map(|State { sum, rate, .. }| {

@@ -75,7 +75,7 @@ impl ExchangeLimits {
 }
 
 names! {
-    /// By what flows of several processes find each other.
+    /// The rule by which flows of several processes find each other.
     pub enum GroupBy {
         /// The name of their `[coupling.NAME]`.
         Name = "name",
@@ -91,7 +91,7 @@ names! {
 pub struct ExchangeOptions {
     /// The socket file.
     pub path: PathBuf,
-    /// What the flows of a group have in common.
+    /// The common property of a group's flows.
     pub by: GroupBy,
     /// The name of the group, with [`GroupBy::Name`]; none: that of the coupling that the flow is in.
     pub group: Option<String>,

@@ -1,4 +1,4 @@
-//! What an operator sees of the exchange: lines while it runs, and counts at its end.
+//! The operator's view of the exchange: lines while it runs, and counts at its end.
 
 use super::pace::Pace;
 use paceline_units::{Time, TimeDelta};
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 const LINE_INTERVAL: TimeDelta = TimeDelta::from_millis(100);
 const LINES_IN_A_ROW: i64 = 100;
 
-/// What an exchange saw, from its start on. Whatever is refused changes nothing else.
+/// Counts of an exchange, from its start on. Whatever is refused changes nothing else.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ExchangeCounters {
     /// Connections of processes that were served.

@@ -33,7 +33,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Whether the system is to say more of it. One that is held back would only say again that it has more.
+    /// Whether the system is to say more of it. A client that is held back would only say again that it has more.
     fn waits(&self) -> bool {
         !self.readable || self.full
     }
@@ -80,7 +80,7 @@ impl ExchangeServer {
         let _timers = PreciseTimers::new();
         self.clock = DriverClock::from_zero(Moment::now());
         loop {
-            // What processes said before counts, whether or not the system has told of it.
+            // Messages that processes sent before count, whether or not the system has told of them.
             let stopped = stop.load(Ordering::Relaxed);
             self.connections.iter_mut().for_each(|connection| connection.readable |= stopped);
             let now = self.clock.now();
@@ -119,7 +119,7 @@ impl ExchangeServer {
             let socket = match self.listener.accept() {
                 Ok(Some(socket)) => socket,
                 Ok(None) => return,
-                // Those that are connected are served.
+                // Connected processes are served.
                 Err(_) => {
                     self.accepts_from = now + LONGEST_SLEEP;
                     return;
@@ -176,7 +176,7 @@ impl ExchangeServer {
                     Sent::Broken => broken = true,
                 }
             }
-            // Who is to go does not stay by reading nothing.
+            // A client that is to go does not stay by reading nothing.
             if broken || service.is_over(id, connection.full) {
                 connection.closed = true;
                 service.disconnect(now, id);

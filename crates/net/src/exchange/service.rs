@@ -1,4 +1,4 @@
-//! What the exchange does with what processes say. No sockets and no clock: messages and times are handed in, answers asked
+//! The exchange's treatment of the messages of processes. No sockets and no clock: messages and times are handed in, answers asked
 //! for.
 
 use super::pace::Pace;
@@ -62,7 +62,7 @@ struct SharedFlow {
     member: FlowId,
     /// Number of its last update.
     number: u32,
-    /// What its group gave it since then, and it has not heard.
+    /// Assignment by its group since then, of which it has not heard.
     given: Option<Assigned>,
 }
 
@@ -71,7 +71,7 @@ struct Group {
     params: CouplingParams,
     coupling: AnyCoupling,
     owners: BTreeMap<FlowId, (ClientId, u32)>,
-    /// Bit/s that the others have inherited of flows that left, and until when that is remembered.
+    /// Rate in bit/s that the others inherited from flows that left, and the time until which the group remembers it.
     inherited: (u64, Time),
 }
 
@@ -81,8 +81,11 @@ impl Group {
         Group { coupling: AnyCoupling::new(&params), params, owners: BTreeMap::new(), inherited }
     }
 
-    /// A flow begins to share. What others inherited a moment ago is its rate before more is, and is shared anew at once:
-    /// whoever comes and goes, or was silent for too long and goes on, counts once.
+    /// A flow begins to share.
+    ///
+    /// When a flow leaves, the others inherit its rate, and for some seconds the group remembers how much (`inherited`). The rate of
+    /// a flow that joins in that time is taken from this amount first; only the rest raises the group's sum. So a flow that leaves
+    /// and joins again, or is expired for its silence and goes on, counts once.
     fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
         let (inherited, until) = self.inherited;
         match update.own {
@@ -212,7 +215,7 @@ impl Service {
         }
     }
 
-    /// Whether a process may be read now. One that sends too fast waits, and what it sends stays with it.
+    /// Whether a process may be read now. A client that sends too fast waits, and its messages stay with it.
     pub fn may_read(&mut self, now: Time, id: ClientId) -> bool {
         let Some(client) = self.clients.get_mut(&id).filter(|client| !client.closing) else { return false };
         if now < client.held_until {
@@ -269,7 +272,7 @@ impl Service {
         reply.is_some()
     }
 
-    /// What [`Service::next_message`] answered has been sent.
+    /// Notes that the message of [`Service::next_message`] has been sent.
     pub fn sent(&mut self, id: ClientId) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         if client.replies.pop_front().is_none()
@@ -321,7 +324,7 @@ impl Service {
         client.reply(Reply::Refused { flow, refusal, text }, &mut self.counters);
     }
 
-    /// What a flow that wants to share is given to share by; an error if it cannot.
+    /// The coupling that a flow is given to share by; an error if it cannot.
     fn admitted(&self, id: ClientId, join: &Join) -> Result<CouplingParams, Refused> {
         let Join { group: key, kind, settings, update } = join;
         let params = terms::read(kind, settings).map_err(|text| (Refusal::Kind, text))?;
@@ -352,7 +355,7 @@ impl Service {
         if more { Err(full("flows of a process", self.limits.flows_per_process)) } else { Ok(params) }
     }
 
-    /// Who joins its own group again has updated; who joins another one has left the first.
+    /// A flow that joins its own group again has updated; a flow that joins another one has left the first.
     fn join(&mut self, now: Time, id: ClientId, join: &Join) -> Result<(), Refused> {
         let flow = join.update.flow.flow.0;
         let present = self.clients.get(&id).and_then(|client| client.flows.get(&flow));
@@ -442,7 +445,7 @@ impl Service {
         group.owners.remove(&shared.member);
         group.leave(now, shared.member, &mut self.assignments);
         match group.owners.is_empty() {
-            // Whoever comes next decides on the kind.
+            // The next flow decides on the kind.
             true => drop(self.groups.remove(&shared.group)),
             false => {
                 self.hand_over(&shared.group);

@@ -21,7 +21,7 @@ const BACKLOG: i32 = 64;
 /// One end of a connection; it never blocks.
 pub(super) struct MessageSocket(OwnedFd);
 
-/// What came of reading a message.
+/// The outcome of reading a message.
 pub(super) enum Read<'b> {
     /// A message; one that is longer than any may be is cut to one byte more than that.
     Message(&'b [u8]),
@@ -199,7 +199,7 @@ fn remove_stale(path: &Path) -> Result<(), NetError> {
     match SocketAddrUnix::new(path).and_then(|address| connect(&probe, &address)) {
         Err(Errno::CONNREFUSED) => unlink(path).map_err(failed),
         Err(Errno::PROTOTYPE) => Err(NetError::NoSocket { path: path.into() }),
-        // Whoever has more waiting than it takes is alive too.
+        // An exchange that has more waiting than it takes is alive too.
         Ok(()) | Err(Errno::AGAIN) => Err(NetError::ExchangeThere { path: path.into() }),
         Err(error) => Err(failed(error)),
     }

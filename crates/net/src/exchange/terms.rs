@@ -38,7 +38,7 @@ fn value(spec: &Spec, text: &str) -> Result<Value, ParamError> {
     Ok(value)
 }
 
-/// What differs between a coupling and the one that a group has; `None` if nothing does.
+/// The difference between a coupling and the one that a group has; `None` if nothing does.
 pub(super) fn difference(found: &CouplingParams, expected: &CouplingParams) -> Option<String> {
     if found.kind() != expected.kind() {
         return Some(format!("kind: found {}, expected {}", found.kind(), expected.kind()));

@@ -55,7 +55,7 @@ impl CoupledEnds for Ends {
     }
 }
 
-/// What a process has sent and the exchange has not read.
+/// Messages that a process has sent and the exchange has not read.
 #[derive(Default)]
 struct Pipe {
     messages: VecDeque<Vec<u8>>,

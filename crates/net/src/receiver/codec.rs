@@ -1,4 +1,4 @@
-//! What a transport brings to the receiving driver: datagrams become packets of a session, and answers become datagrams.
+//! A transport's part in the receiving driver: datagrams become packets of a session, and answers become datagrams.
 
 use crate::output::NetCounters;
 use crate::socket::{Datagram, HeldDatagram};
@@ -37,7 +37,7 @@ impl SessionPacket<'_> {
     }
 }
 
-/// What a packet is to its session.
+/// A packet's kind for its session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PacketKind {
     /// A packet that comes for the first time.
@@ -55,16 +55,16 @@ pub(crate) enum PacketKind {
     },
 }
 
-/// What a data packet carries.
+/// The content of a data packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Data<'p> {
-    /// What the application gets, headers out; empty if it was not given it.
+    /// Bytes for the application, headers out; empty if it was not given any.
     pub payload: &'p [u8],
     /// Bytes of RTP padding behind the payload.
     pub padding: u8,
     /// The extended sequence number and the header of media in RTP; none if the number is refused.
     pub rtp: Option<(Extended, RtpHeaderFields)>,
-    /// What the sender half of TFRC put on it.
+    /// The stamp of the sender half of TFRC.
     pub stamp: Option<Stamp>,
     /// The number that all packets of the flow share; 0 where they have none.
     pub transport: u16,
@@ -123,7 +123,7 @@ pub(crate) trait ReceivingCodec {
     /// Ends whatever is left of connections, at once.
     fn abort(&mut self, _now: Time) {}
 
-    /// What is to be said of how the session ended, `ran` after its zero; counts what only the end knows.
+    /// Messages on how the session ended, `ran` after its zero; counts what only the end knows.
     fn finish(&mut self, _ran: Time, _counters: &mut NetCounters) -> Option<String> {
         None
     }

@@ -1,7 +1,7 @@
 //! DCCP in UDP with many that may want to be the sender: a listening host with Init Cookies, of whose connections one is
 //! the flow's.
 //!
-//! Who brings a cookie back first is the sender; while it is there, everybody else is told that the receiver is busy. A
+//! The first peer that brings a cookie back is the sender; while it is there, everybody else is told that the receiver is busy. A
 //! connection that ends before it brought data, or brings none for as long as a sender may be silent, gives way to
 //! another. Nothing is kept of Requests, scans and packets of unknown peers (RFC 4340 section 8.1.4), and answers to them
 //! are limited in rate.
@@ -79,7 +79,7 @@ impl DccpReceivingCodec {
         self.host.connection(flow).map(|connection| *connection.counters())
     }
 
-    /// What happened to connections; answers the datagram that the peer's delivered.
+    /// Takes the events of connections; answers the payload that the peer's packet delivered.
     fn take_events(&mut self, now: Time) -> Option<Payload> {
         let mut delivered = None;
         while let Some((flow, event)) = self.host.poll_event() {

@@ -166,7 +166,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
         loop {
             self.port.bytes.clear();
             let Some(to) = self.codec.poll_transmit(now, &mut self.port.bytes) else { return };
-            // As in the simulator, what goes back is not ECN-capable. What cannot be sent is lost like any other packet.
+            // As in the simulator, what goes back is not ECN-capable. An answer that cannot be sent is lost like any other packet.
             self.port.send(to, Ecn::NotEct, &mut self.counters);
         }
     }
@@ -177,7 +177,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
         self.time
     }
 
-    /// Does what is due in the record; true at the end of the run. What arrived up to `known` has been taken.
+    /// Does what is due in the record; true at the end of the run. Packets that arrived up to `known` have been taken.
     fn is_over(&mut self, known: Moment, progress: &Told<'_>) -> Result<bool, NetError> {
         let Some(session) = &mut self.session else { return self.await_first(progress) };
         let now = session.clock.time_of(known);
@@ -201,7 +201,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
         Ok(false)
     }
 
-    /// That the sender has been silent for so long at `now` that it is waited for no more, if so.
+    /// Message that the sender has been silent for too long at `now` to be waited for; none if it has not.
     fn gave_up(&self, now: Time) -> Option<String> {
         let (session, most) = (self.session.as_ref()?, self.options.silence?);
         (session.silent(now) >= most).then(|| {

@@ -6,9 +6,9 @@
 //! Reports go to the address that the media comes from. Arrival times are the kernel's, so a receiver that wakes late
 //! does not report late arrivals.
 //!
-//! # What its figures are
+//! # Meaning of its figures
 //!
-//! Those that [`paceline_metrics::Facts::RECEIVER`] is enough for. A packet counts as lost when its sequence number is missing
+//! Figures that [`paceline_metrics::Facts::RECEIVER`] is enough for. A packet counts as lost when its sequence number is missing
 //! for a second, sent about when it was missed; that of a probe's padding, too, which nobody can tell apart once it is lost. Padding
 //! that arrives is reported on and counted nowhere. Numbers that go on elsewhere are followed when two packets in a row say so (RFC
 //! 3550 appendix A.1): from a second before until a second after nothing is held to be lost, since nobody can tell which
@@ -51,12 +51,12 @@ use session::SessionConfig;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Whoever connects and brings no data for so long gives way to another.
+/// A sender that connects and brings no data for so long gives way to another.
 const CANDIDATE_PATIENCE: TimeDelta = TimeDelta::from_secs(10);
 /// The silence that ends a flow of which nothing is known.
 const UNKNOWN_SILENCE: TimeDelta = TimeDelta::from_secs(10);
 
-/// What a receiver is told beyond the scenario.
+/// Options of a receiver beyond the scenario.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReceiveOptions {
     /// The flow of the scenario; none: the only one, or all that share by its only coupling.
@@ -66,14 +66,14 @@ pub struct ReceiveOptions {
     pub listen: SocketAddr,
     /// SSRC of the first stream; none: the scenario's, else the first packet tells (of several streams those of a random SSRC).
     pub ssrc: Option<u32>,
-    /// What packets of RTP are like.
+    /// The form of RTP packets.
     pub packets: Agreed,
     /// After at least one packet, the run ends when nothing has arrived for so long beyond what the scenario plans; none: it does not. A DCCP
     /// connection that brings no data for so long, or 10 s, is aborted, and the receiver goes on waiting.
     pub silence: Option<TimeDelta>,
     /// If nothing has arrived at all for so long, the run is an error; none: it waits for ever.
     pub patience: Option<TimeDelta>,
-    /// The run ends so long after its zero; none: after the scenario's duration. One that is longer needs a scenario that lasts as long
+    /// The run ends so long after its zero; none: after the scenario's duration. A longer one needs a scenario that lasts as long
     /// ([`Loaded::lasting`]).
     pub duration: Option<TimeDelta>,
     /// The program at the other end.
@@ -189,7 +189,7 @@ fn receive_flow<'a>(
 /// Receives a flow of the scenario, or one of which nothing is known, on a real socket.
 ///
 /// # Errors
-/// Those of [`Receiver::bind`] and [`Receiver::run`].
+/// The errors of [`Receiver::bind`] and [`Receiver::run`].
 pub fn receive(
     loaded: Option<&Loaded>,
     options: &ReceiveOptions,

@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 /// No report is larger (RFC 8888 section 3.1 asks to stay within the path's MTU).
 const LARGEST_REPORT: Bytes = Bytes::new(1200);
 
-/// Whom it listens to, and the numbers of its streams.
+/// The sender that it listens to, and the numbers of its streams.
 pub(crate) struct RtpReceivingCodec {
     filter: SenderFilter,
     /// How many streams of media there are.
@@ -159,7 +159,7 @@ impl RtpReceivingCodec {
         })
     }
 
-    /// What the regular reports say last.
+    /// The last figures of the regular reports.
     fn figures(&self) -> NetCounters {
         let restored = self.session.as_ref().map_or(0, |session| session.counters().restored);
         let mut figures = NetCounters { restored, ..NetCounters::default() };

@@ -34,7 +34,7 @@ fn scenario(warmup_ms: u64, feedback: &str) -> Loaded {
     load(&Origin { text: &text, file: "odd.toml", sets: &[] }, &Loader::default()).expect("right")
 }
 
-/// What came of it: figures, counts, and the numbers that reports from [`WELL_FROM`] on said had arrived.
+/// The outcome: figures, counts, and the numbers that reports from [`WELL_FROM`] on said had arrived.
 struct Outcome {
     figures: FlowSummary,
     counters: NetCounters,

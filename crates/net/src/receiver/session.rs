@@ -20,7 +20,7 @@ use paceline_transport::{PathFacts, ReceivingEnd, Transmit};
 use paceline_units::{Bytes, Time, TimeDelta};
 use paceline_wire::{rtp, tfrc};
 
-/// What a session needs of its flow.
+/// The facts of a flow that a session needs.
 #[derive(Clone)]
 pub(crate) struct SessionConfig<'a> {
     pub streams: usize,
@@ -30,14 +30,14 @@ pub(crate) struct SessionConfig<'a> {
     pub playout: PlayoutConfig,
     /// How the delays of its packets are summarised, if its sender looks for shared bottlenecks.
     pub detection: Option<&'a Params>,
-    /// What its controller has at this end.
+    /// Its controller's half at this end.
     pub half: Option<&'a AnyReceiverHalf>,
 }
 
 /// The header of a packet with TFRC's extension.
 const STAMPED: Header = Header::of_bytes((rtp::HEADER + tfrc::EXTENSION) as u8);
 
-/// What one stream has shown so far.
+/// A stream's record so far.
 #[derive(Default)]
 struct Stream {
     seen: Option<SeenPackets>,
@@ -53,7 +53,7 @@ pub(crate) struct Session<'a> {
     /// When anything was heard last.
     pub heard: Time,
     silences: Silences,
-    /// What people are to be told now.
+    /// Messages for people, to be told now.
     said: Vec<String>,
     record: FlowRecord<'a>,
     /// Added to each packet's size, as on a link.

@@ -1,4 +1,4 @@
-//! From what a packet says of time to times on this receiver's clock.
+//! From the times in packets to times on this receiver's clock.
 //!
 //! A packet's payload may say, in moments of the machine's clock, when it was captured and sent; that is believed if it
 //! is within [`PLAUSIBLE`] of the arrival. The frame's capture time comes from the RTP timestamp, which all its packets

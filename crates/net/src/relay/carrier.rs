@@ -24,7 +24,7 @@ const GRACE: TimeDelta = TimeDelta::from_secs(1);
 /// All that passes counts as one stream.
 const STREAM: StreamId = StreamId(0);
 
-/// What a carrier is told beyond the scenario.
+/// Limits of a carrier beyond the scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// The most that may be under way.
@@ -41,7 +41,7 @@ pub(crate) struct Carrier<'a, G> {
     left: Way,
     record: FlowRecord<'a>,
     inbox: Inbox,
-    /// What was read last and goes on.
+    /// Packets that were read last and go on.
     incoming: Vec<Incoming>,
     limits: Limits,
     memory: MemoryBudget,
@@ -102,7 +102,7 @@ impl<'a, G: Gate> Carrier<'a, G> {
             let all = self.read()?;
             let now = self.clock.time_of(before);
             if self.started {
-                // What arrived before this has been read.
+                // Datagrams that arrived before this have been read.
                 self.advance(if all { now.max(self.arrived) } else { self.arrived });
                 self.release();
                 while self.record.tick(now, PlayoutCounters::default(), control.progress).is_some() {}

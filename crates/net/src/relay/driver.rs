@@ -42,7 +42,7 @@ struct RelayedFlow<'a> {
     open: bool,
     record: FlowRecord<'a>,
     silences: Silences,
-    /// What people are to be told now.
+    /// Messages for people, to be told now.
     said: Vec<String>,
 }
 
@@ -153,7 +153,7 @@ impl<'a> RelayDriver<'a> {
             let all = self.read()?;
             let now = self.clock.time_of(before);
             if self.started {
-                // What arrived before this has been read.
+                // Datagrams that arrived before this have been read.
                 let known = if all { now.max(self.arrived) } else { self.arrived };
                 self.run_links(known);
                 self.release();
@@ -312,8 +312,8 @@ impl<'a> RelayDriver<'a> {
         Ok(())
     }
 
-    /// The run begins with the first packet of the sender of a flow, at `first`. What was before, of somebody who proved to
-    /// be nobody, is forgotten.
+    /// The run begins with the first packet of the sender of a flow, at `first`. The record so far, of a sender that proved to be none, is
+    /// forgotten.
     fn begin(&mut self, first: Moment, place: usize) -> Result<(), NetError> {
         let flow = self.flows[place].flow;
         (self.started, self.first) = (true, place);

@@ -1,4 +1,4 @@
-//! What a relay lets pass, by the flow's transport.
+//! The packets that a relay lets pass, by the flow's transport.
 
 use super::connection::ConnectionFilter;
 use crate::choice::Over;
@@ -59,7 +59,7 @@ impl Filter {
     ) -> Option<Admitted> {
         match self {
             Filter::Rtp(filter) if rtp::is_rtcp(datagram.bytes) => {
-                // Whoever sends nothing else is unknown.
+                // A peer that sends nothing else is unknown.
                 if !is_sound_rtcp(datagram.bytes) {
                     counters.malformed += 1;
                 } else if filter.address() != Some(datagram.from) {
@@ -89,7 +89,7 @@ impl Filter {
         }
     }
 
-    /// What is to be said of senders beside the one that was listened to.
+    /// Messages on senders beside the one that was listened to.
     pub fn warnings(&self) -> Vec<String> {
         match self {
             Filter::Rtp(filter) => filter.warnings().collect(),

@@ -60,8 +60,8 @@ impl Incoming {
 
 /// Takes packets in at two sides and lets them out there.
 pub(crate) trait Gate {
-    /// Reads packets that have come in at a side: their bytes into `inbox`, and those that go on into `incoming`. What goes nowhere is
-    /// counted. False if nothing is left there.
+    /// Reads packets that have come in at a side: their bytes into `inbox`, and those that go on into `incoming`. A packet that goes
+    /// nowhere is counted. False if nothing is left there.
     fn read(
         &mut self,
         side: Side,
@@ -77,10 +77,10 @@ pub(crate) trait Gate {
     /// Lets what waits to leave with others leave.
     fn flush(&mut self, counters: &mut NetCounters);
 
-    /// What to wait for.
+    /// The sockets to wait for.
     fn sockets(&self) -> Vec<BorrowedFd<'_>>;
 
-    /// What a packet takes on links beside its bytes, where the scenario's flow adds `overhead`.
+    /// Bytes that a packet takes on links beside its own, where the scenario's flow adds `overhead`.
     fn overhead(&self, overhead: Bytes) -> Bytes;
 
     /// Whether the run begins without a packet.
@@ -93,7 +93,7 @@ pub(crate) trait Gate {
         false
     }
 
-    /// That nothing came in for so long.
+    /// Error of a relay to which nothing came for `seconds`.
     fn nothing_came(&self, seconds: f64) -> NetError;
 
     /// Takes everything down, and says what was odd.

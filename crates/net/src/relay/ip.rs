@@ -1,4 +1,4 @@
-//! What a relay reads of an IP packet and writes into it: ECN, and what tells flows from each other.
+//! The fields of an IP packet that a relay reads and writes: ECN, and those that tell flows from each other.
 
 use paceline_units::Ecn;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,7 +1,7 @@
 //! The user-space link: a relay between a sender and a receiver that applies a scenario's links in real time.
 //!
 //! Datagrams that come to `listen` pass the links of the flow's path and leave for `forward`, with the ECN bits they came
-//! with or the CE that a link set. What comes back from `forward` goes to the sender after `return_delay`, over a way
+//! with or the CE that a link set. A packet that comes back from `forward` goes to the sender after `return_delay`, over a way
 //! without limits. Link time is when the kernel received a datagram; the process only has to wake in time to let it go.
 //! Its zero is the arrival of the first packet less the flow's `start`, so that steps of the rate come when the scenario
 //! says.
@@ -12,10 +12,10 @@
 //! whose handshake the relay has seen whole. After the scenario's end the relay stays for a moment, so that
 //! the connection can be closed. A packet that was alone before the sender's does not count: the run
 //! begins anew with the next.
-//! What is under way is bounded by [`RelayOptions::memory`]; beyond, datagrams are dropped and counted apart from the
+//! The memory of packets under way is bounded by [`RelayOptions::memory`]; beyond, datagrams are dropped and counted apart from the
 //! links' own drops.
 //!
-//! # What its figures are
+//! # Meaning of its figures
 //!
 //! All of `links` and their time series are exact, as in the simulator. Of the flow it knows what
 //! [`paceline_metrics::Facts::RELAY`] is enough for, at the time packets are at the far end; `packets_sent` are those that came in.
@@ -44,7 +44,7 @@ use paceline_units::{Bytes, TimeDelta};
 use std::net::SocketAddr;
 use tunnel::TunGate;
 
-/// What a relay is told beyond the scenario.
+/// Options of a relay beyond the scenario.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RelayOptions {
     /// The flow whose path is applied; none: the only one, or all that share by its only coupling, side by side on one path.
@@ -151,7 +151,7 @@ impl<'a> OpaqueRelay<'a> {
     }
 }
 
-/// What a tunnel is told beyond the scenario.
+/// Options of a tunnel beyond the scenario.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TunnelOptions {
     /// The flow whose path is applied; none: the only one.

@@ -137,7 +137,7 @@ impl Gate for OpaqueGate {
         }
     }
 
-    /// What is of a client that was forgotten goes nowhere.
+    /// A packet of a client that was forgotten goes nowhere.
     fn send(&mut self, side: Side, packet: &mut RelayedPacket, counters: &mut NetCounters) {
         let client = self.clients.iter_mut().find(|client| client.number == packet.flow);
         let Some(client) = client else {

@@ -68,7 +68,7 @@ pub(crate) struct RelayedPacket {
 }
 
 impl RelayedPacket {
-    /// A data packet that is at the far end at `at`, for the record. What of it is payload, a relay does not read.
+    /// A data packet that is at the far end at `at`, for the record. A relay does not read how much of it is payload.
     pub fn received(&self, at: Time, stream: StreamId) -> ReceivedPacket {
         ReceivedPacket {
             now: at,

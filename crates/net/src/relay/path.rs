@@ -27,7 +27,7 @@ pub(super) struct LinkPath {
     hops: Vec<Hop>,
 }
 
-/// What became of packets in the links.
+/// The fate of packets in the links.
 #[derive(Default)]
 pub(super) struct Outcome {
     /// Packets that leave the last link, and when they are at the far end.
@@ -125,7 +125,7 @@ impl Hop {
             }
         }
         link.advance(until, &mut depart);
-        // What a queue dropped after it had taken it.
+        // Packets that a queue dropped after it had taken them.
         while let Some((at, packet)) = link.take_dropped() {
             lost.extend(packet.data.map(|stream| (at, packet.flow, stream)));
         }

@@ -57,7 +57,7 @@ impl Program {
         self.ended
     }
 
-    /// What is to be said of how it ended by itself; nothing if it went well or goes on.
+    /// Message on how it ended by itself; none if it went well or goes on.
     pub fn failure(&mut self) -> Option<String> {
         let status = self.ended().filter(|status| !status.success())?;
         let (side, command) = (self.side.name(), &self.command);

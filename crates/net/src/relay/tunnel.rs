@@ -122,7 +122,7 @@ impl Gate for TunGate {
         true
     }
 
-    /// A program that fails ends the run. One that is done leaves the other a moment to be done as well.
+    /// A program that fails ends the run. A side that is done leaves the other a moment to be done as well.
     fn is_done(&mut self) -> bool {
         let now = Moment::now();
         if now < self.looked.plus(LOOK) {

@@ -14,7 +14,7 @@ pub(super) struct Way {
     links: LinkPath,
     delay: TimeDelta,
     outcome: Outcome,
-    /// What is through the links, by when it is at the far end.
+    /// Packets that are through the links, by when they are at the far end.
     leaving: TimedQueue<Time, RelayedPacket>,
 }
 

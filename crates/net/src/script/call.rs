@@ -28,13 +28,13 @@ pub(super) const SSRC: u32 = 0x100;
 /// Ports of the two ends; those of others follow.
 pub(super) const SENDER: u16 = 1;
 const RECEIVER: u16 = 2;
-/// So many datagrams are under way at most, each way; others are lost.
+/// Most datagrams that are under way, each way; others are lost.
 const UNDER_WAY: usize = 1024;
-/// So many things happen at one time at most.
+/// Most events that happen at one time.
 const ENDLESS: usize = 20_000;
 /// No report is larger.
 const LARGEST_REPORT: usize = 1200;
-/// Who was heard twice and then within so long is not displaced.
+/// Silence after which a peer that was heard twice may be displaced.
 const SILENCE: TimeDelta = TimeDelta::from_secs(1);
 /// Nor by the same sender from another address.
 const MOVED: TimeDelta = TimeDelta::from_millis(200);
@@ -58,7 +58,7 @@ pub const FLOWS: usize = UNMARKED + MARKED;
 /// Where clocks and numbers of a session begin.
 #[derive(Clone, Copy)]
 pub(super) struct Beginnings {
-    /// What the receiver's machine shows at the sender's zero, and its reports at that of its session.
+    /// Time of the receiver's machine at the sender's zero, and its reports at that of its session.
     clock: TimeDelta,
     /// Sequence numbers of the streams.
     numbers: [u16; 2],
@@ -158,7 +158,7 @@ pub(super) struct Call {
     pub next: (Vec<u64>, u16),
     /// The packets that no report has said to have arrived.
     pub outstanding: Outstanding,
-    /// Whom the receiver listens to, how often it has heard that one, and when.
+    /// The peer that the receiver listens to, how often it has heard it, and when.
     heard: Option<(Peer, usize, Time)>,
     /// The packets of each stream that were sent since somebody asked last: their numbers, and whether their media was fresh.
     pub sent: BTreeMap<StreamId, Vec<(u64, bool)>>,
@@ -283,7 +283,7 @@ impl Call {
         }
     }
 
-    /// What must hold at any time.
+    /// Checks the properties that hold at any time.
     fn check(&self) -> Result<(), String> {
         let outstanding = self.outstanding.size;
         let snapshot = self.sender.controller().snapshot();

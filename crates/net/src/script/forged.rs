@@ -1,4 +1,4 @@
-//! What unknown peers send, and a receiver that lies.
+//! Datagrams that unknown peers send, and a receiver that lies.
 
 use super::bytes::Script;
 use super::call::{Call, SENDER, SSRC};
@@ -14,7 +14,7 @@ use paceline_wire::{Reporter, TRANSPORT_WIDE};
 
 const LARGEST_REPORT: Bytes = Bytes::new(1200);
 
-/// What forged feedback may not change: the controller, targets, when the sender wakes, and what it holds the receiver's clock for.
+/// State that forged feedback may not change: the controller, targets, when the sender wakes, and what it holds the receiver's clock for.
 type View = (Snapshot, Vec<Option<Bitrate>>, Option<Time>, Option<Time>);
 
 impl Call {

@@ -5,15 +5,15 @@ use crate::silence::{Awaited, PlannedSilence, Silences};
 use paceline_units::{Time, TimeDelta};
 use std::net::SocketAddr;
 
-/// What came back, and what is to be said of it.
+/// Answers that came back, and messages on them.
 #[derive(Debug)]
 pub(super) struct Answers {
     /// When the first packet left.
     pub first_sent: Option<Time>,
-    /// What the system said of the last packet that it refused to send.
+    /// The system's word on the last packet that it refused to send.
     pub refused: Option<String>,
     silences: Silences,
-    /// What people are to be told now.
+    /// Messages for people, to be told now.
     said: Vec<String>,
     patience: TimeDelta,
 }
@@ -30,7 +30,7 @@ impl Answers {
         self.said.extend(self.silences.on_heard(now));
     }
 
-    /// What people are to be told now.
+    /// Takes the messages for people, to be told now.
     pub fn take_said(&mut self) -> Vec<String> {
         std::mem::take(&mut self.said)
     }
@@ -45,7 +45,7 @@ impl Answers {
         self.silences.heard().or(self.first_sent)
     }
 
-    /// The run is over at `now`. What is to be said of its silences, and of a sender that sent nothing though it had a second for it.
+    /// The run is over at `now`. Messages on its silences, and of a sender that sent nothing though it had a second for it.
     pub fn finish(&mut self, now: Time) -> Vec<String> {
         let mut said = self.silences.finish(now);
         let had = self.silences.planned().unplanned(Time::ZERO, now);

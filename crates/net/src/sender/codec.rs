@@ -1,4 +1,4 @@
-//! What a transport brings to the sending driver: packets become datagrams, and datagrams become what its end is told.
+//! A transport's part in the sending driver: packets become datagrams, and datagrams become what its end is told.
 
 use super::sent::Reported;
 use crate::NetError;
@@ -8,7 +8,7 @@ use paceline_transport::SendingEnd;
 use paceline_units::{Bytes, Time};
 use std::net::SocketAddr;
 
-/// What the driver has to know of a packet beyond what its end says.
+/// The facts of a packet that the driver needs beyond what its end says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Encoded {
     /// The number under which feedback tells of the packet; none if no feedback does.
@@ -28,7 +28,7 @@ pub(crate) trait SendingCodec {
     -> Encoded;
 
     /// Hands what a datagram of the receiver says to `end`, and what it tells of packets to `told`. True if the receiver
-    /// was heard: it answers packets that `end` sent. What is refused is counted.
+    /// was heard: it answers packets that `end` sent. A datagram that is refused is counted.
     fn receive(
         &mut self,
         now: Time,
@@ -85,7 +85,7 @@ pub(crate) trait SendingCodec {
         Ok(())
     }
 
-    /// What is to be said of the run, `ran` after its zero; `cut_off`: whether the connection was over before it was
+    /// Messages on the run, `ran` after its zero; `cut_off`: whether the connection was over before it was
     /// closed here. Counts what only the end knows.
     fn finish(&self, end: &Self::End, ran: Time, cut_off: bool, counters: &mut NetCounters) -> Vec<String>;
 }

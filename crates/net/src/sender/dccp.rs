@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 /// A data packet's header with long numbers (RFC 4340 section 5.1).
 const HEADER: u64 = 16;
 
-/// What is said of a connection, and how its packets are numbered.
+/// The messages on a connection, and how its packets are numbered.
 pub(super) struct DccpSendingCodec {
     service: ServiceCode,
     /// Whether acknowledgements tell of single packets: they carry Ack Vectors.
@@ -163,7 +163,7 @@ fn tells(kind: PacketType) -> bool {
     matches!(kind, PacketType::Ack | PacketType::DataAck)
 }
 
-/// What is to be said of a connection that did not end as it should.
+/// The message on a connection that did not end as it should.
 fn unexpected_end(Ended { reason, by_peer }: Ended, ran: Time, cut_off: bool) -> Option<String> {
     let after = ran.as_secs_f64();
     match (by_peer, reason.code == ResetCode::CLOSED) {

@@ -376,7 +376,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
 
 /// The seam of coupled flows: what their exchange sees and does.
 impl<C: SendingCodec> SendingDriver<'_, C> {
-    /// What the controller steers by; absent while the flow does not send by plan, or nothing comes back.
+    /// The value that the controller steers by; absent while the flow does not send by plan, or nothing comes back.
     pub fn share(&self) -> Option<Assigned> {
         let shares = self.planned.is_active() && !self.gone && !self.is_cut_off();
         if shares { self.planned.end().controller().share() } else { None }
@@ -404,7 +404,7 @@ impl<C: SendingCodec> SendingDriver<'_, C> {
         self.transmit(now);
     }
 
-    /// What the group of the flow makes of it, for the record.
+    /// Takes the flow's share in its group, for the record.
     pub fn coupled(&mut self, coupled: Coupled) {
         self.record.recorder.coupled(coupled);
     }

@@ -88,7 +88,7 @@ forwarded! {
     mut fn check_answered(&mut self, now: Time) -> Result<(), NetError>;
 }
 
-/// What happens next.
+/// The next event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
     /// Something is due where the flows share, such as a priority that changes.
@@ -170,7 +170,7 @@ impl<'a> SendingHost<'a> {
         self.finish(now, wrong)
     }
 
-    /// What `check` finds wrong with flows, by their places; an error if something is wrong with every one.
+    /// Errors that `check` finds with flows, by their places; an error if something is wrong with every one.
     fn any(
         &mut self,
         mut check: impl FnMut(&mut AnySendingDriver<'a>) -> Result<(), NetError>,

@@ -7,9 +7,9 @@
 //! for in this way up to [`FORGIVEN_LATENESS`]. Packets that are due when the process wakes leave in one system call, those of
 //! equal size that follow each other (UDP segmentation offload), in their order. No packet is held back for a batch.
 //!
-//! # What its figures are
+//! # Meaning of its figures
 //!
-//! Those that [`Facts::RTP_SENDER`] is enough for. Arrivals are what RFC 8888 reports say, at the time the report came: a
+//! Figures that [`Facts::RTP_SENDER`] is enough for. Arrivals are what RFC 8888 reports say, at the time the report came: a
 //! packet is lost that is reported missing and still missing a second later, and `queue_delay_ms` is the one-way delay above
 //! the smallest so far, noise in, at the reports' resolution of 1/1024 s.
 //!
@@ -60,11 +60,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// How much lateness is made up for: longer than a thread of a busy machine usually waits for its turn, short against
-/// the delays that controllers look at. What is more late than this happens when the process comes to it: a burst after a
+/// the delays that controllers look at. An event that is later than this happens when the process comes to it: a burst after a
 /// pause is never longer than this.
 pub const FORGIVEN_LATENESS: TimeDelta = TimeDelta::from_millis(2);
 
-/// What a sender is told beyond the scenario.
+/// Options of a sender beyond the scenario.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SendOptions {
     /// The flow of the scenario; none: the only one, or all that share by its only coupling.
@@ -74,7 +74,7 @@ pub struct SendOptions {
     pub to: SocketAddr,
     /// SSRC of the first stream; further streams count on from it. None: the scenario's, else a random one.
     pub ssrc: Option<u32>,
-    /// What packets of RTP are like.
+    /// The form of RTP packets.
     pub packets: Agreed,
     /// If nothing has come back for so long after the first packet, or by the run's end, the run is an error.
     pub patience: TimeDelta,

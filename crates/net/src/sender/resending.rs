@@ -1,4 +1,4 @@
-//! What is sent again of the only stream when a NACK asks for it, as RTX (RFC 4588): packets of a stream of its own, whose payload is the
+//! Retransmissions of the only stream when a NACK asks for them, as RTX (RFC 4588): packets of a stream of its own, whose payload is the
 //! number of the packet that is repeated and what that had.
 
 use paceline_cc::{Controller, StreamId};
@@ -94,7 +94,7 @@ impl Resending {
 
     /// Writes the retransmission that leaves, spelled like the media but for its payload type.
     pub fn encode(&mut self, now: Time, packet: &RtpPacket, spelling: PacketSpelling, bytes: &mut Vec<u8>) {
-        // What the queue discarded since it was last asked does not leave.
+        // Packets that the queue discarded since the last call do not leave.
         while self.waiting.front().is_some_and(|(pushed, ..)| *pushed < packet.captured) {
             self.waiting.pop_front();
         }

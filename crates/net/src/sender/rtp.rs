@@ -29,7 +29,7 @@ pub(crate) struct RtpSendingCodec<C> {
     spelling: PacketSpelling,
     /// The next sequence number of each stream.
     next: Vec<u64>,
-    /// What its media is.
+    /// Kind of its media.
     media: Media,
     /// Bytes of each stream's frame that have left, where the media is one that is decoded.
     begun: Vec<usize>,
@@ -49,7 +49,7 @@ enum Read<'r> {
     Report(&'r mut Box<Feedback>),
     /// A summary of delays.
     Summary(DelayReport),
-    /// What the controller's half at the receiver says.
+    /// Report of the controller's half at the receiver.
     Half(ReceiverReport),
 }
 
@@ -155,7 +155,7 @@ impl<C> RtpSendingCodec<C> {
     }
 
     /// Turns the raw report into the transport's, its timestamp being the nearest to `expected`; false if nothing of it is
-    /// for us. What of it can be, the transport judges.
+    /// for us. The transport judges which of it can be.
     fn complete(&mut self, expected: Option<Time>, counters: &mut NetCounters) -> bool {
         let ssrcs = self.spelling.ssrcs;
         let mut feedback = std::mem::take(&mut self.feedback);
@@ -172,7 +172,7 @@ impl<C> RtpSendingCodec<C> {
         told
     }
 
-    /// The summary of delays that `packet` is, if it is of one of our streams. What of it can be, the transport judges.
+    /// The summary of delays that `packet` is, if it is of one of our streams. The transport judges which of it can be.
     fn summary(&self, packet: &RtcpPacket<'_>, counters: &mut NetCounters) -> Option<DelayReport> {
         let Ok(summary) = delays::decode_packet(packet) else {
             counters.malformed += 1;
@@ -451,7 +451,7 @@ mod tests {
         assert_eq!((view.payload.len(), view.padding, bytes.len() as u64), (0, 200, packet.size().as_u64()));
     }
 
-    /// What `scream_bw_test_rx` wrote is in `oracles/feedback` beside the folder that `PACELINE_DATA` names.
+    /// The output of `scream_bw_test_rx` is in `oracles/feedback` beside the folder that `PACELINE_DATA` names.
     #[test]
     fn reports_and_keep_alives_of_the_reference_are_told_apart() {
         let mut codec = codec(1000).towards(Remote::Ericsson);

@@ -1,4 +1,4 @@
-//! What was sent and what is known of it: the sender's view of delivery, delay and loss, whatever the feedback.
+//! Packets that were sent, and their known fate: the sender's view of delivery, delay and loss, whatever the feedback.
 
 use crate::losses::MissingPackets;
 use paceline_cc::{PacketResult, Status, StreamId};
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// Packets of a stream that are remembered at most: as many as the transports remember.
 pub(super) const REMEMBERED: usize = 1 << 16;
 
-/// What feedback says of one packet.
+/// Feedback on one packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Reported {
     pub stream: StreamId,
@@ -17,7 +17,7 @@ pub(crate) struct Reported {
 }
 
 impl Reported {
-    /// What the transport made of a report.
+    /// The transport's reading of a report.
     pub fn of(result: &PacketResult) -> Reported {
         Reported { stream: result.stream, number: result.sequence, status: result.status }
     }

@@ -55,7 +55,7 @@ impl Sharing {
         }
     }
 
-    /// What a flow and its group have made of each other, to look at.
+    /// A flow's share in its group, to look at.
     pub fn coupled(&self, flow: usize) -> Coupled {
         match self {
             Sharing::Here(exchange) => exchange.coupled(flow),
@@ -63,7 +63,7 @@ impl Sharing {
         }
     }
 
-    /// The process ends. What went wrong, for people.
+    /// The process ends. Errors, for people.
     pub fn finish(&mut self, now: Time) -> Vec<String> {
         match self {
             Sharing::Here(_) => Vec::new(),

@@ -1,4 +1,4 @@
-//! What every test of this room needs: a scenario, an address, the figures of a flow.
+//! Parts that every test of this room needs: a scenario, an address, the figures of a flow.
 
 pub mod formats;
 pub mod two_flows;

@@ -25,7 +25,7 @@ pub fn after(first: SocketAddr) -> SocketAddr {
     SocketAddr::new(first.ip(), first.port() + 1)
 }
 
-/// What binds to an address and, of several flows, to the port after it, too.
+/// An end that binds to an address and, of several flows, to the port after it, too.
 pub fn on_two_ports<T, E>(bind: impl Fn(SocketAddr) -> Result<T, E>) -> T {
     let port = || UdpSocket::bind(anywhere()).expect("a socket").local_addr().expect("an address");
     let bound = std::iter::repeat_with(port).take(50).find_map(|address| bind(address).ok());

@@ -2,7 +2,7 @@
 //!
 //! Order, counts and conservation hold however late a machine is, and each run is asked for them. Rates and delays need a machine
 //! that is on time: a run that misses them is repeated unless it was on time, and the last one fails unless it was late beyond use.
-//! What is waited for has a deadline in turns of a thread, so that it is put off by as much as the machine is late.
+//! An awaited event has a deadline in turns of a thread, so that it is put off by as much as the machine is late.
 #![allow(clippy::disallowed_methods, reason = "it measures how late the machine is")]
 
 use paceline_net::NetOutput;

@@ -78,7 +78,7 @@ impl Memory {
     }
 }
 
-/// What must hold of the figures of either end.
+/// Checks the properties of the figures of either end.
 fn sound(whose: &str, figures: &FlowSummary) -> Result<(), String> {
     match figures.loss_ratio {
         Some(0.0) => Ok(()),
@@ -86,7 +86,7 @@ fn sound(whose: &str, figures: &FlowSummary) -> Result<(), String> {
     }
 }
 
-/// What must hold of them where the machine is not late.
+/// Checks their properties where the machine is not late.
 fn complete(whose: &str, figures: &FlowSummary, span: TimeDelta) -> Result<(), String> {
     let (sent, least) = (figures.packets_sent, (span.as_secs_f64() * FPS as f64 * 0.97) as u64);
     if sent.is_none_or(|sent| sent < least) {
@@ -126,7 +126,7 @@ pub fn simulate(which: (&str, &str), span: TimeDelta) -> Result<String, String> 
     ))
 }
 
-/// What an end that ran in its own thread says, and by how much its memory grew.
+/// The output of an end that ran in its own thread, and by how much its memory grew.
 fn ended(
     whose: &str,
     span: TimeDelta,

@@ -1,4 +1,4 @@
-//! What needs neither a socket nor a clock: the simulated side of what `real_time` runs over sockets.
+//! Tests that need neither a socket nor a clock: the simulated side of what `real_time` runs over sockets.
 
 #[allow(dead_code, reason = "not all of it is needed here")]
 #[path = "../call/mod.rs"]

@@ -124,7 +124,7 @@ fn header(sequence: u16) -> RtpHeaderFields {
     RtpHeaderFields { payload_type: AGREED.payload_type, ssrc: 77, sequence, timestamp, marker: true }
 }
 
-/// What a call of `role` comes to with a browser that does this.
+/// The outcome of a call of `role` with a browser that does this.
 fn called(
     loaded: &Loaded,
     role: Role,
@@ -212,14 +212,14 @@ fn a_browser_that_sends_is_reported_to_and_strangers_are_not_heard() {
             let Some(bytes) = browser.receive() else { continue };
             reports += rtcp::packets(&bytes).filter(|packet| packet.is_ok()).count();
         }
-        // What was sent before has been read where this is answered.
+        // Datagrams sent before have been read where this is answered.
         browser.checked();
         assert!(reports >= 10, "{reports}");
     });
     let output = output.expect("a call");
     let flow = output.endpoint.summary.flows.values().next().expect("a flow");
     assert!(flow.packets_received.is_some_and(|received| received >= 95), "{flow:?}");
-    // What came before its check, both checks of the stranger, and its media.
+    // Datagrams before its check, both checks of the stranger, and its media.
     assert_eq!(output.link.counters.unknown_peers, 103);
     assert_eq!(output.endpoint.counters.unknown_peers, 0);
 }
@@ -265,7 +265,7 @@ fn asked_again() -> Option<Result<BrowserOutput, NetError>> {
                 assert_eq!(view.header.timestamp, original.header.timestamp);
                 assert_eq!(payload, original.payload);
                 browser.report(&view.header);
-                // What was sent before has been read where this is answered.
+                // Datagrams sent before have been read where this is answered.
                 browser.checked();
                 was_sent_again.store(true, Ordering::Relaxed);
                 return;
@@ -273,7 +273,7 @@ fn asked_again() -> Option<Result<BrowserOutput, NetError>> {
             assert_eq!(view.header.payload_type, AGREED.payload_type);
             let (ssrc, sequence) = (view.header.ssrc, view.header.sequence);
             let mut asked = Vec::new();
-            // What was never sent, and of another stream, changes nothing.
+            // A packet that was never sent, and one of another stream, change nothing.
             nack::encode((1, ssrc), [sequence, sequence.wrapping_add(9000)], &mut asked);
             nack::encode((1, ssrc ^ 2), [sequence], &mut asked);
             browser.send(&asked);

@@ -75,7 +75,7 @@ fn coupled_flows_of_one_process_share_by_priority() {
     });
 }
 
-/// What holds of two coupled flows however late the machine is: what each is given.
+/// Two coupled flows: their assignments hold however late the machine is.
 fn coupled() -> [NetOutput; 3] {
     let [sent, relayed, received] = run_all(&camera_and_slides(8, ""));
     for output in [&sent, &relayed, &received] {
@@ -164,7 +164,7 @@ fn when_one_receiver_vanishes_the_other_flow_takes_its_rate() {
 /// The receiver of the slides ends at this time, in seconds.
 const GONE: f64 = 5.0;
 
-/// What holds however late the machine is: the flow that is left has what both had.
+/// However late the machine is, the flow that is left has the rate of both.
 fn one_receiver_vanishes() -> [NetOutput; 2] {
     let loaded = &camera_and_slides(13, "");
     let one = |flow: &str, listen| {
@@ -197,8 +197,8 @@ fn one_receiver_vanishes() -> [NetOutput; 2] {
 }
 
 /// Which thresholds serve is the simulator's to say: these take nearly any two flows for one group, once they have summaries. No
-/// losses are believed: on a busy machine one flow alone may have some, which parts it from the other at any `p_d`. What no
-/// threshold allows is left: a flow whose queue empties in all intervals, or whose delays do not vary at all.
+/// losses are believed: on a busy machine one flow alone may have some, which parts it from the other at any `p_d`. Thresholds that leave a
+/// flow only where none allows it: a flow whose queue empties in all intervals, or whose delays do not vary at all.
 const ANY: &str = "T = \"50ms\", N = 12, M = 12, F = 6, c_s = 1.0, c_h = 1.0, p_l = 1.0, \
                    p_f = 1.0, p_mad = 1.0, p_s = 2.0, p_d = 1.0, stable = 0.5";
 
@@ -222,7 +222,7 @@ fn groups_follow_from_delays(at: &str) {
     );
 }
 
-/// What holds however late the machine is: nothing is known at first, a group has the name of its first flow, and no report is
+/// However late the machine is, nothing is known at first, a group has the name of its first flow, and no report is
 /// refused.
 fn grouped(at: &str) -> NetOutput {
     let loaded = &camera_and_slides(6, &format!("detection = {{ at = \"{at}\", {ANY} }}"));
@@ -244,7 +244,7 @@ fn grouped(at: &str) -> NetOutput {
     sent
 }
 
-/// What a peer says of the delays after so many intervals.
+/// A peer's summary of the delays after so many intervals.
 fn summary(interval_ms: i64, intervals: u64, ssrc: u32) -> Vec<u8> {
     let (interval, intervals) = (TimeDelta::from_millis(interval_ms), u32::try_from(intervals).expect("few"));
     let (skewness, variability, frequency, loss) = (-0.5, TimeDelta::from_millis(5), 0.5, 0.0);
@@ -324,7 +324,7 @@ fn hostile_summaries_of_delays_are_counted_and_change_nothing() {
     });
 }
 
-/// What receivers say that are honest, and such as are not, which are counted and part the flows however late the machine is.
+/// Summaries of honest receivers, and of others, which are counted and part the flows however late the machine is.
 fn honest_and_hostile() -> [NetOutput; 2] {
     let honest = answered(|intervals| vec![summary(50, intervals, 100)]);
     let hostile = answered(|intervals| {

@@ -9,7 +9,7 @@ use paceline_units::{Time, TimeDelta};
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// So much of a connection is some hundred packets, on a busy machine too.
+/// Part of a connection that is some hundred packets, on a busy machine too.
 const LONG_ENOUGH: Time = Time::from_nanos(600_000_000);
 
 /// Waits until `carries` is set, which a receiver's progress does.
@@ -208,7 +208,7 @@ fn a_sender_that_nobody_answers_says_so() {
         let message = sender.expect_err("nobody answers").to_string();
         assert!(message.contains(&format!("nothing answered at {to} within 0.")), "{message}");
     }
-    // Who stops it knows.
+    // A caller that stops it knows.
     let stopped = Control { stop: &AtomicBool::new(true), ..control };
     let loaded = scenario("60s", "ccid2", "");
     assert!(Sender::bind(&loaded, &SendOptions::to(to)).expect("a sender").run(&stopped).is_ok());

@@ -96,7 +96,7 @@ fn what_was_captured_is_what_was_said() {
         let data = records.iter().filter(|record| kind(record) == PacketType::Data);
         assert!(data.clone().count() > 50 && data.clone().all(|record| record.ecn == 1));
         assert!(data.clone().all(|record| record.packet.payload.len() == 1000 - 16));
-        // Within what the run took, whatever the year.
+        // Within the run's duration, whatever the year.
         let (first, last) = (records[0].nanos, records[records.len() - 1].nanos);
         assert!(first > 1_600_000_000_000_000_000 && last - first < 20_000_000_000, "{first} {last}");
     }
@@ -177,7 +177,7 @@ fn a_capture_of_a_run_that_failed_is_there_too() {
     assert_eq!(records[0].packet.packet_type(), PacketType::Request);
 }
 
-/// What tshark reads of each packet's fields, line by line; none without tshark.
+/// Each packet's fields as tshark reads them, line by line; none without tshark.
 fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<String>> {
     let mut command = Command::new("tshark");
     command.args(["-r", &path.to_string_lossy(), "-o", "dccp.check_checksum:TRUE", "-T", "fields"]);

@@ -19,7 +19,7 @@ pub fn is_of_lateness(said: &str) -> bool {
     said.starts_with("no feedback from") || said.starts_with("nothing answered the closing")
 }
 
-/// What a sender and a receiver say that have met; if the sender fails the receiver is stopped.
+/// The outputs of a sender and a receiver that have met; if the sender fails the receiver is stopped.
 pub fn connect(
     sends: &Loaded,
     receives: &Loaded,
@@ -48,7 +48,7 @@ pub fn with_options(
     })
 }
 
-/// What both ends of one scenario say.
+/// The outputs of both ends of one scenario.
 pub fn direct(loaded: &Loaded) -> (NetOutput, NetOutput) {
     let (sent, received) = connect(loaded, loaded);
     (sent.expect("a sender's output"), received.expect("a receiver's output"))

@@ -1,4 +1,4 @@
-//! What unknown peers do to a DCCP receiver on a real socket: floods of Requests, scans, forged Resets. An established
+//! Attacks of unknown peers on a DCCP receiver on a real socket: floods of Requests, scans, forged Resets. An established
 //! connection lives, a new one is let in, and memory stays where it was.
 
 use crate::alone::in_own_process;
@@ -119,7 +119,7 @@ fn disturbed_with(
         wait_until("call", || carries.load(Ordering::Relaxed) || sender.is_finished());
         disturb(to);
         let sent = sender.join().expect("no panic");
-        // Whom nobody reached has nothing to wait for.
+        // A receiver that nobody reached has nothing to wait for.
         stop.store(sent.is_err(), Ordering::Relaxed);
         let received = receiver.join().expect("no panic");
         (sent.expect("a sender's output"), received.expect("a receiver's output"))
@@ -376,7 +376,7 @@ fn beside_forged_resets() -> (NetOutput, NetOutput) {
     for counters in [sent.counters, received.counters] {
         assert!(counters.out_of_sequence > forged / 4, "{forged} {counters:?}");
     }
-    // What is invalid is answered by a few Syncs a second, not one by one.
+    // Invalid packets are answered by a few Syncs a second, not one by one.
     assert!(sent.counters.sent < 2 * flow(&sent).packets_sent.expect("known") + 100, "{:?}", sent.counters);
     (sent, received)
 }

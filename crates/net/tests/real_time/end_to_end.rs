@@ -29,7 +29,7 @@ fn a_full_drop_tail_link_delivers_its_rate_and_drops_the_rest() {
     judge_on_time(|| full(&loaded), is_full);
 }
 
-/// What holds of a full link however late the machine is.
+/// The properties of a full link that hold however late the machine is.
 fn full(loaded: &Loaded) -> Ends {
     let ends = run(loaded, |_, _, _| ());
     let (sent, relayed, received) = (flow(&ends.sender), flow(&ends.relay), flow(&ends.receiver));
@@ -91,7 +91,7 @@ fn an_l4s_call_over_a_marking_link() {
     judge_on_time(|| marked(&loaded), carries_media);
 }
 
-/// What holds over a link that marks however late the machine is.
+/// The properties of a link that marks that hold however late the machine is.
 fn marked(loaded: &Loaded) -> Ends {
     let ends = run(loaded, |_, _, _| ());
     let (sent, received) = (flow(&ends.sender), flow(&ends.receiver));
@@ -118,7 +118,7 @@ fn carries_media(ends: &Ends) {
     assert!(received.frames.displayed > Some(75), "{:?}", received.frames);
 }
 
-/// Whoever is not the peer, and whatever is not RTP or RTCP, is counted and changes nothing.
+/// A datagram that is not the peer's, or neither RTP nor RTCP, is counted and changes nothing.
 #[test]
 fn unknown_peers_change_nothing() {
     let loaded = loaded(

@@ -6,7 +6,7 @@ use paceline_scenario::Loaded;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What the three ends said.
+/// The outputs of the three ends.
 pub struct Ends {
     pub sender: NetOutput,
     pub relay: NetOutput,
@@ -27,7 +27,7 @@ pub fn run(loaded: &Loaded, disturb: impl FnOnce(SocketAddr, SocketAddr, &Atomic
         let relay = scope.spawn(move || relay.run(&control()));
         scope.spawn(move || disturb(middle, target, over));
         let sender = sender.run(&control());
-        // Whom nobody reached has nothing to wait for.
+        // A receiver that nobody reached has nothing to wait for.
         stop.store(sender.is_err(), Ordering::Relaxed);
         let relay = relay.join().expect("no panic");
         let receiver = receiver.join().expect("no panic");

@@ -64,7 +64,7 @@ fn mean(series: &TimeSeries, column: &str, from: f64, until: f64) -> Option<f64>
 #[test]
 fn flows_of_two_senders_share_by_priority() {
     judge_on_time(two_share, |(outputs, counters)| {
-        // Who is silent for long has left, and comes again.
+        // A flow that is silent for long has left, and comes again.
         assert_eq!((counters.joined, counters.left, counters.vanished), (2, 2, 0), "{counters:?}");
         assert!(counters.messages > 200, "{counters:?}");
         let sent =
@@ -74,7 +74,7 @@ fn flows_of_two_senders_share_by_priority() {
     });
 }
 
-/// What holds however late the machine is: what each is given, and what the exchange counted.
+/// Two flows share: their assignments, and the counts of the exchange, hold however late the machine is.
 fn two_share() -> ([NetOutput; 2], ExchangeCounters) {
     let (folder, loaded) = (Folder::new("priority"), &camera_and_slides(8, ""));
     let (path, stop) = (folder.socket(), &AtomicBool::new(false));
@@ -117,7 +117,7 @@ fn flows_go_on_without_the_exchange_and_join_the_next_one() {
     });
 }
 
-/// What holds however late the machine is: both send without an exchange, share with the next one, and say so.
+/// However late the machine is, both send without an exchange, share with the next one, and say so.
 fn restarted() -> ([NetOutput; 2], [ExchangeCounters; 2]) {
     let (folder, loaded) = (Folder::new("restart"), &camera_and_slides(11, ""));
     let path = folder.socket();

@@ -158,7 +158,7 @@ fn two_exchanges_do_not_listen_at_one_path() {
     assert!(refused().contains("found another exchange that listens there"), "{}", refused());
     drop(first);
     assert!(!path.exists(), "its file is gone");
-    // One that was killed leaves its file behind.
+    // An exchange that was killed leaves its file behind.
     let killed = socket(AddressFamily::UNIX, SocketType::SEQPACKET, None).expect("a socket");
     bind(&killed, &SocketAddrUnix::new(&path).expect("short")).expect("bound");
     drop(killed);

@@ -46,7 +46,7 @@ fn translate(inside: &UdpSocket, target: SocketAddr, change_after: usize, over: 
     }
 }
 
-/// What sender, relay and receiver say of a call in whose middle the sender's port changes.
+/// The outputs of sender, relay and receiver for a call in whose middle the sender's port changes.
 fn call(loaded: &Loaded, relayed: bool) -> (NetOutput, NetOutput, NetOutput) {
     let receiver = Receiver::bind(loaded, &ReceiveOptions::on(anywhere())).expect("a receiver");
     let target = receiver.address().expect("an address");
@@ -82,7 +82,7 @@ fn is_one_call(controller: &str, relayed: bool) {
         let (sender, relay, receiver) = call(&loaded, relayed);
         let (sent, came) = (flow(&sender).packets_sent, receiver.summary.packets);
         let missing = sent.zip(came).map(|(sent, came)| sent.abs_diff(came));
-        // What the ports before still held, or the end of the run has cut off.
+        // Packets that the ports before still held, or the end of the run has cut off.
         assert!(missing.is_some_and(|missing| missing <= 60), "{sent:?} left, {came:?} came");
         let counters = if relayed { relay.counters } else { receiver.counters };
         assert_eq!((counters.sender_moves, counters.second_senders), (1, 0), "{counters:?}");

@@ -50,7 +50,7 @@ fn hostile_feedback_is_counted_and_changes_nothing() {
     });
 }
 
-/// What holds however late the machine is: each forgery is counted, and nothing is taken for lost.
+/// However late the machine is, each forgery is counted, and nothing is taken for lost.
 fn beside_hostile_feedback() -> NetOutput {
     let loaded = probe("1s");
     let (peer, unknown) = (socket(), socket());

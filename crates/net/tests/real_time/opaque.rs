@@ -35,7 +35,7 @@ fn address(socket: &UdpSocket) -> SocketAddr {
     socket.local_addr().expect("an address")
 }
 
-/// What a relay says after `programs` talked through it, told where it listens, with whom listens behind it.
+/// The output of a relay after `programs` talked through it, told where it listens, and who listens behind it.
 fn relayed(programs: impl FnOnce(SocketAddr, &UdpSocket)) -> NetOutput {
     let (loaded, behind, stop) = (loaded(PATH), socket(), AtomicBool::new(false));
     let options = RelayOptions::between(anywhere(), address(&behind));
@@ -113,7 +113,7 @@ fn a_flood_of_addresses_takes_a_bounded_number_of_sockets_and_nobodys_place() {
         for stranger in &flood {
             stranger.send_to(b"flood", front).expect("sent");
         }
-        // Behind the flood, and through all the same. What leaves by several sockets arrives in any order.
+        // Behind the flood, and through all the same. Datagrams that leave by several sockets arrive in any order.
         client.send_to(b"second", front).expect("sent");
         let (mut sources, mut arrived) = (BTreeSet::from([from]), false);
         while !arrived || sources.len() < 64 {

@@ -1,4 +1,4 @@
-//! What unknown peers do to a DCCP connection through a relay: Requests before it begins, and in its pauses, when another
+//! Attacks of unknown peers on a DCCP connection through a relay: Requests before it begins, and in its pauses, when another
 //! sender could follow.
 
 use crate::call::{anywhere, flow, loaded};
@@ -43,7 +43,7 @@ fn busy(output: &NetOutput, from: usize, to: usize) -> usize {
     (from..to).filter(|row| column.value(*row).is_some_and(|mbps| mbps > 0.5)).count()
 }
 
-/// What holds however late the machine is: the connection goes on after its pause.
+/// However late the machine is, the connection goes on after its pause.
 fn beside_requests() -> Ends {
     let loaded = loaded(
         "duration = \"8500ms\"\n[links.l]\nrate = \"10Mbps\"\ndelay = \"5ms\"\nqueue = { packets = 100 }\n[flows.f]\n\

@@ -1,4 +1,4 @@
-//! What comes to a relay that is not its sender's media: it neither takes the sender's place nor is it recorded.
+//! Packets that come to a relay and are not its sender's media: they neither take the sender's place nor are they recorded.
 
 use crate::call::{StopAtEnd, anywhere, flow, loaded};
 use paceline_net::{Control, NetOutput, Relay, RelayOptions};
@@ -29,7 +29,7 @@ fn packet(payload_type: u8, ssrc: u8, sequence: u8) -> Vec<u8> {
     [&[0x80, payload_type, 0, sequence, 0, 0, 0, sequence, 0, 0, 0, ssrc][..], &[0; 100]].concat()
 }
 
-/// What a relay makes of what `sender` does, and what it passed on.
+/// The output of a relay beside `sender`, and the packets that it passed on.
 fn relayed(sender: impl FnOnce(SocketAddr) + Send) -> (NetOutput, Vec<Vec<u8>>) {
     let (loaded, far) = (loaded(CALL), socket());
     let options = RelayOptions::between(anywhere(), far.local_addr().expect("an address"));

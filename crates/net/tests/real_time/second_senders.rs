@@ -1,4 +1,4 @@
-//! Who is listened to when several send: a sender that falls silent gives way, a steady second one is refused, and it is said.
+//! The choice among several senders: a sender that falls silent gives way, a steady second one is refused, and it is said.
 
 use crate::call::{anywhere, loaded};
 use paceline_net::{Control, NetOutput, ReceiveOptions, Receiver, Relay, RelayOptions};
@@ -17,7 +17,7 @@ fn packet(ssrc: u8, sequence: u8) -> Vec<u8> {
     [&[0x80, 98, 0, sequence, 0, 0, 0, sequence, 0, 0, 0, ssrc][..], &[0; 100]].concat()
 }
 
-/// What a receiver makes of what `senders` do.
+/// The output of a receiver that hears `senders`.
 fn received(senders: impl FnOnce(SocketAddr)) -> NetOutput {
     let loaded = loaded(CALL);
     let receiver = Receiver::bind(&loaded, &ReceiveOptions::on(anywhere())).expect("a receiver");

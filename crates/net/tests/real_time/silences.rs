@@ -1,4 +1,4 @@
-//! What a scenario plans is waited for, and other silences are said when they begin and when they end, at receiver and relay alike.
+//! A planned silence is waited for, and other silences are said when they begin and when they end, at receiver and relay alike.
 
 use crate::call::{StopAtEnd, anywhere, flow, loaded};
 use paceline_net::{
@@ -17,7 +17,7 @@ fn scenario(duration: &str, flow: &str) -> String {
     )
 }
 
-/// What ends tell while they run.
+/// Messages of ends while they run.
 #[derive(Default)]
 struct Heard(Mutex<Vec<String>>);
 
@@ -125,7 +125,7 @@ fn a_silence_is_said_when_it_begins_and_when_it_ends() {
     }
 }
 
-/// Only what is not planned counts towards the silence that ends a run.
+/// Only a silence that is not planned counts towards the silence that ends a run.
 #[test]
 fn a_silence_is_waited_for_as_long_as_the_options_say() {
     let loaded = loaded(&scenario("60s", "controller = \"scream\"\npause = [[\"1s\", \"3s\"]]"));

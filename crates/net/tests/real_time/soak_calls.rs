@@ -81,7 +81,7 @@ fn rate(output: &LiveOutput, from: TimeDelta, to: TimeDelta) -> f64 {
     rates.iter().sum::<f64>() / rates.len().max(1) as f64
 }
 
-/// What a soak found wrong.
+/// Faults that a soak found.
 #[derive(Debug)]
 pub enum Broken {
     /// A call went on too slowly after a failure of its link, which a machine that is late makes it do.
@@ -117,7 +117,7 @@ fn went_on(place: usize, span: TimeDelta, output: &LiveOutput) -> Result<String,
     }
 }
 
-/// What a watcher saw of the process: memory halfway and at the end, and the most and fewest descriptors.
+/// A watcher's measurements of the process: memory halfway and at the end, and the most and fewest descriptors.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     begin: u64,

@@ -62,7 +62,7 @@ fn a_flow_through_losses_comes_to_the_rate_of_the_equation() {
     });
 }
 
-/// What holds however late the machine is: packets are lost, and no report tells of single ones.
+/// However late the machine is, packets are lost, and no report tells of single ones.
 fn through_losses() -> [NetOutput; 3] {
     let outputs = run(&greedy(14, 0.01));
     let [sent, relayed, _] = outputs.each_ref().map(flow);
@@ -72,7 +72,7 @@ fn through_losses() -> [NetOutput; 3] {
     outputs
 }
 
-/// What a receiver's answers do to a sender: the packets that it sent by their end, and what it refused.
+/// The effect of a receiver's answers on a sender: the packets that it sent by their end, and what it refused.
 fn answered(mut answer: impl FnMut(&Stamp, u32) -> Vec<u8>) -> NetOutput {
     let loaded = &greedy(5, 0.0);
     let receiver = UdpSocket::bind(anywhere()).expect("a socket");

@@ -57,8 +57,8 @@ fn told(datagram: &[u8], arrived: &mut BTreeSet<u16>, missing: &mut BTreeSet<u16
     }
 }
 
-/// Half of a sender's packets are of a stream that the receiver does not listen to: transport-wide reports tell of them too. What
-/// another address sends is none of the transport.
+/// Half of a sender's packets are of a stream that the receiver does not listen to: transport-wide reports tell of them too. A datagram
+/// from another address is none of the transport.
 #[test]
 fn over_sockets_reports_are_about_the_transport() {
     let loaded = loaded(&scenario("twcc", 1, 60, ""));

@@ -1,4 +1,4 @@
-//! What a run is built of: configurations of links and of both ends of each flow.
+//! The parts of a run: configurations of links and of both ends of each flow.
 
 use crate::ccids::FlowCcids;
 use crate::source::CodecSpec;
@@ -20,7 +20,7 @@ use paceline_units::{Bytes, Ecn, RandomStream, Time, TimeDelta};
 use paceline_wire::dccp::ServiceCode;
 use std::path::PathBuf;
 
-/// What a run is built of.
+/// The parts of a run.
 #[derive(Clone, Debug)]
 pub struct Parts {
     /// The links, in the scenario's order.
@@ -29,7 +29,7 @@ pub struct Parts {
     pub flows: Vec<FlowParts>,
     /// The streams of pictures, whose encoders are to be attached before a run.
     pub codecs: Vec<CodecStream>,
-    /// What was odd in the files.
+    /// Oddities of the files.
     pub warnings: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ pub struct CodecStream {
     pub flow: usize,
     /// Index of the stream in the flow.
     pub stream: usize,
-    /// What the scenario says, every size of the de-jitter buffer in.
+    /// The scenario's codec, every size of the de-jitter buffer in.
     pub spec: CodecSpec,
     /// Where the clip was found; absent if it is drawn.
     pub path: Option<PathBuf>,
@@ -111,7 +111,7 @@ impl Parts {
     }
 }
 
-/// What a flow is built of.
+/// The parts of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowParts {
     /// Controller of the flow, before its first event.
@@ -156,7 +156,7 @@ impl FlowParts {
     }
 }
 
-/// What the two ends of a flow are built of, by transport.
+/// The parts of a flow's two ends, by transport.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one per flow")]
 pub enum EndsParts {
@@ -164,25 +164,25 @@ pub enum EndsParts {
     Rtp(RtpParts),
     /// The ends of one TCP connection.
     Tcp {
-        /// What the connection does.
+        /// Configuration of the connection.
         config: TcpConfig,
-        /// What it carries.
+        /// Source of its data.
         source: Source,
     },
     /// TCP connections that come and go.
     Transfers {
-        /// What each connection does.
+        /// Configuration of each connection.
         config: TcpConfig,
-        /// What they carry, and when.
+        /// Sizes and times of their transfers.
         transfers: TransfersConfig,
         /// Where sizes and idle times are drawn from.
         random: RandomStream,
     },
     /// TCP connections whose sides ask and answer.
     Conversations {
-        /// What each connection does.
+        /// Configuration of each connection.
         config: TcpConfig,
-        /// What its sides say.
+        /// Data units of its sides.
         conversations: ConversationsConfig,
     },
     /// The ends of one DCCP connection.
@@ -234,18 +234,18 @@ impl EndsParts {
     }
 }
 
-/// What the ends of a DCCP flow are built of.
+/// The parts of a DCCP flow's ends.
 #[derive(Clone, Debug)]
 pub struct DccpParts {
-    /// What both ends do.
+    /// Configuration of both ends.
     pub config: DccpConfig,
     /// Their congestion control.
     pub ccids: FlowCcids,
     /// Whether a handshake opens the connection.
     pub handshake: bool,
-    /// What it is for.
+    /// Service of the connection.
     pub service: ServiceCode,
-    /// What it carries.
+    /// Its payload: media or bulk data.
     pub carried: Carried,
     /// When its receiver displays frames.
     pub playout: PlayoutConfig,
@@ -258,7 +258,7 @@ impl DccpParts {
     }
 }
 
-/// What the ends of an RTP flow are built of.
+/// The parts of an RTP flow's ends.
 #[derive(Clone, Debug)]
 pub struct RtpParts {
     /// Configuration of the sender. The lateness that is forgiven is zero; a driver with a real clock sets its own.
@@ -277,7 +277,7 @@ pub struct RtpParts {
     pub feedback: FeedbackConfig,
     /// When its receiver displays frames.
     pub playout: PlayoutConfig,
-    /// What the controller has at the receiver; its reports replace RFC 8888's.
+    /// The controller's half at the receiver; its reports replace RFC 8888's.
     pub receiver_half: Option<AnyReceiverHalf>,
     /// How the delays of its packets are summarised, where its host looks for shared bottlenecks.
     pub detection: Option<shared_bottleneck::Params>,

@@ -19,10 +19,10 @@ const LIMITS: [&str; 3] = ["target_bitrate_min", "target_bitrate_start", "target
 const RTP_HEADER: u64 = 12;
 /// The largest packet of a flow whose controller does not say: RTP over a 1500 B path with room to spare.
 const RTP_PACKET_SIZE: u64 = 1212;
-/// That of the other transports, which fill the path (RFC 8868 section 4.6).
+/// Largest packet of the other transports, which fill the path (RFC 8868 section 4.6).
 const FULL_PACKET_SIZE: u64 = 1500;
 
-/// What steers a flow over which transport, and the size of its largest packet: one choice. `packet_size` is `mss` + 12.
+/// The controller of a flow, its transport, and the size of its largest packet: one choice. `packet_size` is `mss` + 12.
 pub(super) struct Choice {
     pub(super) transport: Transport,
     pub(super) controller: ControllerSpec,
@@ -92,7 +92,7 @@ fn finish(
     Ok(Choice { transport, controller, packet_size, limits })
 }
 
-/// What `packet_size` and `mss` say together: one follows from the other, and both must agree.
+/// The size by `packet_size` and `mss` together: one follows from the other, and both must agree.
 fn packet_size(
     flow: &Table<'_>,
     mss: Option<Node<'_>>,

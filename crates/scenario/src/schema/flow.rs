@@ -12,7 +12,7 @@ use paceline_media::{CbrParams, PlayoutConfig};
 use paceline_transport::rtp::{ClockStep, ClockSteps, FeedbackConfig, ReceiverClock, RtpIdentity};
 use paceline_units::{Bytes, EcnMode, Time, TimeDelta};
 
-/// What a flow's keys refer to.
+/// The objects that a flow's keys refer to.
 pub(super) struct Surroundings<'a> {
     pub(super) duration: TimeDelta,
     pub(super) seed: u64,

@@ -1,7 +1,6 @@
 //! The keys of the tables that are read by hand: the scenario, a link and its rate, a flow, a stream.
 //!
-//! What they may hold is checked where they are read; which there are, what they exclude, and what is listed of them follows from
-//! here.
+//! Their values are checked where they are read; their names, the keys that they exclude, and their listing follow from here.
 
 use paceline_units::param::{Need, Spec};
 
@@ -32,7 +31,7 @@ pub(super) fn names(keys: &[Spec]) -> Vec<&'static str> {
 
 /// The keys at the top of a scenario.
 pub(crate) const SCENARIO: &[Spec] = &[
-    key("name", "text", "the file's stem", "What the run is called"),
+    key("name", "text", "the file's stem", "Name of the run"),
     required("duration", "time", "How long is simulated; above 0, at most 1e6 s"),
     key("warmup", "time", "0s", "Left out of every statistic; below `duration`"),
     key("seed", "count", "1", "Of all random draws; 0 to 2^63 - 1, what TOML holds"),
@@ -126,7 +125,7 @@ pub(crate) const FLOW: &[Spec] = &[
         "bitrate",
         "table",
         "the controller's",
-        "What the target of the media may be, headers in, whatever the controller calls it: `{ min = \"50kbps\", start = \"300kbps\", \
+        "Limits of the media's target, headers in, whatever the controller calls it: `{ min = \"50kbps\", start = \"300kbps\", \
          max = \"5Mbps\" }`, each or some; for each stream that says nothing else. Over `rtp` and controlled `udp`",
     ),
     key(
@@ -149,7 +148,7 @@ pub(crate) const FLOW: &[Spec] = &[
         "The links back, at most 64",
     ),
     key("return_delay", "time", "the sum of the forward delays", "Delay of an empty return path"),
-    key("count", "count", "1", "So many flows like this one, called `NAME-1` and so on, at most 10,000"),
+    key("count", "count", "1", "Number of flows like this one, called `NAME-1` and so on, at most 10,000"),
     key("start", "time", "0s", "When the flow begins; its samples before have no target and no state"),
     key(
         "start_within",
@@ -182,8 +181,8 @@ pub(crate) const FLOW: &[Spec] = &[
         "random",
         "Where the numbers of packets begin, and whether circuit breakers end the flow: see below; over RTP alone",
     ),
-    key("tcp", "table", "see below", "What a connection does, over TCP alone"),
-    key("dccp", "table", "see below", "What a connection does, over DCCP alone"),
+    key("tcp", "table", "see below", "Configuration of the connection, over TCP alone"),
+    key("dccp", "table", "see below", "Configuration of the connection, over DCCP alone"),
     key(
         "packet_size",
         "size",
@@ -204,7 +203,7 @@ pub(crate) const FLOW: &[Spec] = &[
 pub(crate) const STREAM: &[Spec] = &[
     required("source", "table with kind", "Where the media comes from"),
     key("priority", "ratio", "1", "Share beside other streams, 0.001 to 1000"),
-    key("bitrate", "table", "the flow's", "What its target may be, as `bitrate` of the flow"),
+    key("bitrate", "table", "the flow's", "Limits of its target, as `bitrate` of the flow"),
     key("target_bitrate_min", "rate", "the flow's", "Older name of `bitrate.min`"),
     key("target_bitrate_start", "rate", "the flow's", "Older name of `bitrate.start`"),
     key("target_bitrate_max", "rate", "the flow's", "Older name of `bitrate.max`"),

@@ -22,7 +22,7 @@ pub(super) const MAX_OVERHEAD: u64 = 65_535;
 /// The most noises of a link, each of which costs time for each packet.
 const MAX_NOISES: usize = 16;
 
-/// What a link says, over what the network says that it names.
+/// A link's keys, over what the network says that it names.
 struct Layers<'a> {
     own: Table<'a>,
     network: Option<Table<'a>>,
@@ -131,7 +131,7 @@ fn steps(node: &Node<'_>) -> Result<RateSpec, ScenarioError> {
     Ok(RateSpec::Steps(steps))
 }
 
-/// What holds in a step: a rate, zero allowed, or a trace or generator that plays from its own start.
+/// The rate in a step: a rate, zero allowed, or a trace or generator that plays from its own start.
 fn step_rate(node: &Node<'_>) -> Result<RateSpec, ScenarioError> {
     if !node.is_table() {
         return Ok(RateSpec::Constant(node.rate()?));

@@ -73,7 +73,7 @@ fn sample(root: &Table<'_>, duration: TimeDelta, tables: u64) -> Result<TimeDelt
     })
 }
 
-/// What is found and expected where a run would keep too many rows.
+/// The text found and the one expected where a run would keep too many rows.
 fn expect_rows(duration: TimeDelta, sample: TimeDelta, tables: u64) -> Result<(), (String, String)> {
     let duration = duration.as_nanos() as u64;
     let rows = (duration / sample.as_nanos() as u64).saturating_mul(tables);

@@ -1,4 +1,4 @@
-//! `queue = { ... }` of a link. What kinds there are and what keys they have is said by `link`, with each discipline.
+//! `queue = { ... }` of a link. The kinds and their keys are said by `link`, with each discipline.
 
 use crate::error::ScenarioError;
 use crate::params;

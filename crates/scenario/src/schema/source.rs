@@ -8,7 +8,7 @@ use crate::source::{
 };
 use paceline_media::{ClipPreset, FRAME_PRESETS};
 
-/// What is expected where a source is.
+/// The expected value of a source.
 pub(super) const SOURCE: &str =
     "a source such as { kind = \"trace-encoder\", generator = \"frames\", fps = 50 }";
 pub(super) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
@@ -29,7 +29,7 @@ pub(super) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
             spec.ladder.generator = generator(&table, DrawnFrames::of_ladder(None))?;
         }
         SourceSpec::Tmix(spec) => spec.generator = pages(&table)?,
-        // What the parameters start from is kept in them alone.
+        // The preset that the parameters start from is kept in them alone.
         SourceSpec::CodecModel(model) => model.preset = None,
         _ => {}
     }
@@ -70,7 +70,7 @@ fn generator(table: &Table<'_>, usual: DrawnFrames) -> Result<Option<FrameGenera
         params::set(&table, &mut drawn, &["kind"])?;
     }
     params::check(&table, &drawn)?;
-    // What the parameters start from is kept in them alone, and scenes are a part of the lognormal distribution.
+    // The preset that the parameters start from is kept in them alone, and scenes are a part of the lognormal distribution.
     drawn.preset = None;
     if !drawn.sizes.sizes.is_empty() {
         drawn.sizes.scene_change = 0.0;

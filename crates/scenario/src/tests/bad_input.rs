@@ -19,7 +19,7 @@ ecn = "l4s"
 path = ["bottleneck"]
 "#;
 
-/// What is replaced, by what, and the error: line, key, a part of what was found, of what was expected, the hint.
+/// A text, its replacement, and the error: line, key, a part of the text found, of the one expected, the hint.
 type Case =
     (&'static str, &'static str, usize, &'static str, &'static str, &'static str, Option<&'static str>);
 

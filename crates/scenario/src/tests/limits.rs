@@ -1,4 +1,4 @@
-//! What is too large for a run says how much would fit.
+//! A scenario that is too large for a run says how much would fit.
 
 use super::bad_input::GOOD;
 use crate::{Place, parse, parse_with};

@@ -1,4 +1,4 @@
-//! What is listed says everything of itself.
+//! Each entry of the listing says everything of itself.
 
 use crate::registry::*;
 

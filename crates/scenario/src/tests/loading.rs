@@ -217,7 +217,7 @@ fn payloads(loaded: &Loaded, count: usize) -> Vec<u64> {
 const TWO_RUNGS: &str = "model = \"trace\", fps = 25, skip_frames = 1, \
                          ladder = [{ rate = \"400kbps\", file = \"low\" }, { rate = \"1200kbps\", file = \"high\" }]";
 
-/// What is no error, and hardly meant.
+/// Scenarios that are no error, and hardly meant.
 #[test]
 fn a_least_bitrate_above_the_link_and_rates_in_another_unit_are_said() {
     let folder = Folder::new("odd");

@@ -116,7 +116,7 @@ fn what_is_wrong_with_noises_and_networks_is_named() {
     }
 }
 
-/// What a network did to packets.
+/// A network's treatment of packets.
 struct Probed {
     mean_ms: f64,
     p90_ms: f64,

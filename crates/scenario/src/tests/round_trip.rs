@@ -281,7 +281,7 @@ fn limits_depend_on_the_model() {
     }
 }
 
-/// What `paceline list` and the reference say of the RFC 8593 source is what it does.
+/// The text of `paceline list` and of the reference on the RFC 8593 source is true.
 #[test]
 fn listed_defaults_of_the_video_models_are_the_defaults() {
     let listing = crate::registry::sources();

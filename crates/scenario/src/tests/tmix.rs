@@ -122,7 +122,7 @@ fn a_wrong_file_is_told_with_its_line() {
     }
     let error = loaded(&text, &folder("there", FILE).0.join("missing")).expect_err("no file");
     assert!(error.key == "flows.web.source.file" && error.found.contains("a.cvec"), "{error}");
-    // What a file says of itself, and is not so, is a warning.
+    // A wrong statement of a file about itself is a warning.
     let folder = folder("short", &format!("# Number of Cvecs: 3\n{FILE}"));
     let loader = Loader::new(&folder.0, Vec::new());
     let loaded = load(&Origin { text: &text, file: "web.toml", sets: &[] }, &loader).expect("right");

@@ -1,4 +1,4 @@
-//! What is published of BBRv3 and its older version, over whole scenarios: shares beside CUBIC by depth of the buffer, the cycle and
+//! Published figures of BBRv3 and its older version, over whole scenarios: shares beside CUBIC by depth of the buffer, the cycle and
 //! ProbeRTT, random losses, fairness, short and long round trips, low and high rates.
 //!
 //! `cargo test -p paceline-sim --test pure -- bbr3:: --nocapture` prints what `docs/rivals.md` shows. Bands were set by this project

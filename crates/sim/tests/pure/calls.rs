@@ -24,7 +24,7 @@ const CALL: Call =
 /// A packet of 1212 B takes 16 ms.
 const SLOW: Call = Call { rate: "600kbps", ..CALL };
 const SECONDS: u32 = 160;
-/// What comes before is not judged: the slowest ramp, RFC 8298's, takes 45 s to 10 Mbit/s.
+/// The time before is not judged: the slowest ramp, RFC 8298's, takes 45 s to 10 Mbit/s.
 const WARMUP: u32 = 70;
 
 impl Call {
@@ -168,7 +168,7 @@ fn members() -> impl Iterator<Item = Member> {
     members::untuned().filter(move |member| kinds.contains(&member.params.kind()))
 }
 
-/// What is wrong with a row: members that fail it, and exempt ones that do not.
+/// Errors of a row: members that fail it, and exempt ones that do not.
 fn wrong_in(row: &str, passes: impl Fn(&str) -> Result<(), String>) -> Vec<String> {
     let fault = |Member { name, controller, .. }: Member| Some((name, passes(&controller).err()?));
     let faults: Vec<_> = members().filter_map(fault).collect();

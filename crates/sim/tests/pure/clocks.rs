@@ -69,7 +69,7 @@ fn a_skew_changes_rate_and_delay_by_less_than_a_twentieth() {
         for skew in [200, -200] {
             assert!(is_unharmed(reader, "", skew, exact, SEEDS_OF_SKEW), "{reader:?}, {skew} ppm");
         }
-        // And does, where it is not taken out. What GCC reads are gradients.
+        // And does, where it is not taken out. GCC reads gradients.
         if reader.0 != "gcc" {
             assert!(!is_unharmed(reader, ", skew_compensation = false", 200, exact, 1), "{reader:?}");
         }

@@ -24,7 +24,7 @@ fn an_overflowing_queue_drops_what_it_cannot_hold_and_no_more() {
     assert_eq!((outcome.summary.packets, flow.packets_received), (Some(996), Some(996)));
     let (under_way, waits_or_in_service) = (999 - 996, 10 + 1);
     assert_eq!(link.dropped, 2000 - 996 - under_way - waits_or_in_service);
-    // What is under way is neither lost nor not.
+    // Packets under way are neither lost nor not.
     let lost = link.dropped as f64;
     assert_near("loss ratio", flow.loss_ratio, lost / (lost + 996.0), 1e-12);
     let dropped: f64 = column(&outcome.links, "link", "l", "dropped").iter().sum();
@@ -176,7 +176,7 @@ fn delays_of_nanoseconds_take_no_longer_than_none() {
     assert!(windowed.summary.packets > Some(5000));
 }
 
-/// What came to a link is delivered, dropped, lost or still there, and it serves no more than it can.
+/// Packets that came to a link are delivered, dropped, lost or still there, and the link serves no more than it can.
 fn adds_up(link: &LinkSummary) -> bool {
     let gone = (link.delivered + link.dropped + link.lost) as i64;
     link.offered as i64 == gone + link.waiting && link.utilisation.is_none_or(|used| used <= 1.0)

@@ -12,7 +12,7 @@ use paceline_sim::{Outcome, Pace};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 use std::path::Path;
 
-/// What a nanosecond and a histogram's exact largest value leave, in milliseconds.
+/// Error of a nanosecond and of a histogram's exact largest value, in milliseconds.
 const EXACT: f64 = 1e-5;
 const A_SYN: f64 = 40.0 * 8.0 / 120e3;
 /// 40 kB are 27 full segments and one of 580 B: 10 of them, then 18 that follow each other on the link.
@@ -179,7 +179,7 @@ fn a_flow_that_stops_begins_nothing_and_says_nothing_new() {
     assert_eq!(begins(&outcome)[0], 390);
 }
 
-/// What happens to drawn pages that lose packets both ways, in front of the links and there, at a pace.
+/// The outcome of drawn pages that lose packets both ways, in front of the links and there, at a pace.
 fn lossy(pace: Pace, vectors: &ConnectionVectors) -> Outcome {
     let link = "rate = \"10Mbps\"\ndelay = \"20ms\"\nqueue = { packets = 30 }\n\
                 loss = { kind = \"bernoulli\", ratio = 0.02 }\n";

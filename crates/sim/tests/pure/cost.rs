@@ -1,4 +1,4 @@
-//! What a simulation costs beside its events: components that are asked to go on, counted. No clock is asked.
+//! The cost of a simulation beside its events: components that are asked to go on, counted. No clock is asked.
 
 use crate::random::{a_quiet_world, a_world};
 use crate::world::loaded;

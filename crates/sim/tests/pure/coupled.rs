@@ -89,7 +89,7 @@ fn coupled_flows_are_equal_over_unequal_round_trips() {
     assert!(spread(&together) < 1.01, "{together:?}");
 }
 
-/// What an exchange gives is sent, to a packet in a thousand. What arrives is equal only as far as the queue drops from all
+/// A flow sends its assignment, to a packet in a thousand. Received rates are equal only as far as the queue drops from all
 /// alike, for which noise sees; and TFRC's oscillation reduction sends more, of what it is given, where the queue is a larger
 /// part of the round trip.
 #[test]
@@ -133,7 +133,7 @@ fn rates_follow_priorities_at_the_times_at_which_they_change() {
     }
 }
 
-/// What a host does has one order, however far its components go alone.
+/// The steps of a host have one order, however far its components go alone.
 #[test]
 fn windows_and_steps_agree() {
     let pausing = "start = \"83ms\"\npause = [[\"3s\", \"5s\"]]\npriority = [[\"0s\", 1], [\"4s\", 2]]";
@@ -228,7 +228,7 @@ fn limited_and_greedy(transport: &str, controller: &str, priority: f64, coupling
     ["limited", "greedy"].map(|name| summary.flows[name].throughput_mbps.expect("known")).to_vec()
 }
 
-/// What an application leaves, a greedy flow takes; and whatever the greedy flow's priority, a limited one with a priority
+/// A greedy flow takes the rate that an application leaves; and whatever the greedy flow's priority, a limited one with a priority
 /// that covers its rate is hardly touched.
 #[test]
 fn a_greedy_flow_takes_what_a_limited_one_leaves() {
@@ -273,7 +273,7 @@ fn coupled_calls_share_by_priority() {
     }
 }
 
-/// What the group holds of each flow stands in its rows, while it shares and not else.
+/// The group's state of each flow stands in its rows, while it shares and not else.
 #[test]
 fn the_rows_of_a_coupled_flow_show_its_group() {
     let late = "start = \"4s\"\npriority = [[\"0s\", 1.0], [\"6s\", 0.5]]\npause = [[\"8s\", \"9s\"]]";

@@ -309,7 +309,7 @@ fn lost_acknowledgements_raise_the_ack_ratio_within_its_limits() {
     }
 }
 
-/// What a flow under `controller` gets, relative to a NewReno that acknowledges each packet, over `rate` Mbit/s, `delay`
+/// The throughput of a flow under `controller`, relative to a NewReno that acknowledges each packet, over `rate` Mbit/s, `delay`
 /// ms each way and `packets` of drop-tail queue. With delayed acknowledgements NewReno grows half as fast as both CCIDs.
 ///
 /// With `noise` every packet reaches the queue later by a random part of the queue's service time, as Floyd and Jacobson

@@ -101,8 +101,8 @@ fn a_link_that_nobody_uses_changes_nothing() {
 
 #[test]
 fn ties_go_to_the_flow_whose_name_comes_first() {
-    // Sent at k ms, packets of the direct flow meet at `b` those that have taken 1 + 1 ms over `a`. That `early` shares
-    // their way from `a` to `b`, and comes before both, must not help them.
+    // Sent at k ms, packets of the direct flow meet at `b` the ones that have taken 1 + 1 ms over `a`. `early` shares their
+    // way from `a` to `b` and comes before both, which must not help them.
     let a_flow = |name: &str, path: &str, start: &str| {
         format!(
             "[flows.{name}]\nsource = {{ kind = \"bulk\" }}\ncontroller = {{ kind = \"fixed\", rate = \"9.696Mbps\" }}\n\

@@ -1,4 +1,4 @@
-//! What `rtp.ecn_check` finds of a path, and what comes of it: a call of SCReAM with ECT(1), alone or beside NewReno.
+//! The findings of `rtp.ecn_check` on a path, and their effect: a call of SCReAM with ECT(1), alone or beside NewReno.
 
 use crate::world::{flow, run};
 use paceline_sim::Outcome;

@@ -1,5 +1,5 @@
-//! What GCC does on whole paths: alone, beside itself and beside TCP, with an application that offers less than the path
-//! carries, and on paths at the edge of what there is. Each bound says where it is from. Those of the application-limited cases and of
+//! GCC on whole paths: alone, beside itself and beside TCP, with an application that offers less than the path
+//! carries, and on paths at the edge of what there is. Each bound says where it is from. Bounds of the application-limited cases and of
 //! one flow alone were written before their first run, those at the edges after single runs; `--nocapture` prints what is.
 
 use crate::gcc_path::{Event, Path, begin, recorded, setup};

@@ -24,7 +24,7 @@ const BOUND: f64 = 0.02;
 struct Oracle {
     controller: GoogCcNetworkController,
     target: f64,
-    /// What was sent, and whether it was reported missing.
+    /// Packets that were sent, and whether they were reported missing.
     sent: BTreeMap<u64, (SentPacket, bool)>,
     started: bool,
 }

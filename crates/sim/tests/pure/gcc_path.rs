@@ -118,7 +118,7 @@ pub const PATHS: &[Path] = &[
     Path { name: "drift of 200 ppm, reports of 200 ms", skew: 200.0, report_ms: 200, fps: 15.0, ..PATH },
 ];
 
-/// What a controller is told.
+/// Events that a controller is told.
 #[derive(Clone)]
 pub enum Event {
     /// The first media is there.

@@ -1,5 +1,5 @@
 //! Prague over whole scenarios: edges of rate and round trip, losses, peers without accurate feedback, acknowledgements that are rare or
-//! lost, and which queues its fall-back takes for Classic ones. What is published of it is in `published.rs`.
+//! lost, and which queues its fall-back takes for Classic ones. Published figures of it are in `published.rs`.
 //!
 //! `cargo test -p paceline-sim --test pure -- prague:: --nocapture` prints what `docs/rivals.md` shows. Bands were set by this project after a first
 //! look (2026-11-25).

@@ -1,4 +1,4 @@
-//! What is published of the rivals of a call. Each test prints the behaviour, its source, what is expected and what was measured, and fails
+//! Published figures of the rivals of a call. Each test prints the behaviour, its source, what is expected and what was measured, and fails
 //! outside the bounds, which stood here before the first run but for those named "Linux 6" and Prague's, which are parts of what a formula
 //! or a paper gives. docs/known-results.md has the figures. Rates at random losses are in `response.rs`.
 

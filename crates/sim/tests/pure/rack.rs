@@ -57,7 +57,7 @@ fn bbr_under_loss_does_not_depend_on_the_timer() {
     let sack = [rate("sack", "1s"), rate("sack", "200ms")];
     let rack = [rate("rack-tlp", "1s"), rate("rack-tlp", "200ms")];
     println!("BBR, 15 % loss, min_rto 1 s and 200 ms: sack {sack:.1?}, rack-tlp {rack:.1?} Mbit/s");
-    // What gets through is 42.5 Mbit/s, give or take the chance of a minute.
+    // The rate that gets through is 42.5 Mbit/s, give or take the chance of a minute.
     assert!(rack.iter().all(|rate| (34.0..43.0).contains(rate)), "{rack:?}");
     assert!((sack[0] - sack[1]).abs() > 0.1 * sack[0], "the timer's: {sack:?}");
 }

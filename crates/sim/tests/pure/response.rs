@@ -1,4 +1,4 @@
-//! What rate a flow comes to where packets are lost at random, and how flows share, against what the field computes.
+//! The rate that a flow comes to where packets are lost at random, and how flows share, against what the field computes.
 //!
 //! RTT 100 ms, packets of 1000 B, no queue; rates are packets per round trip. `docs/known-results.md` has the figures and
 //! says why they are where they are.

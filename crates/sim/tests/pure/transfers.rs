@@ -6,7 +6,7 @@ use crate::world::{assert_near, column, flow, link, run};
 use paceline_metrics::TransferSummary;
 use paceline_sim::Outcome;
 
-/// What a nanosecond and a histogram's exact largest value leave, in milliseconds.
+/// Error of a nanosecond and of a histogram's exact largest value, in milliseconds.
 const EXACT: f64 = 1e-5;
 
 fn transfers(outcome: &Outcome, name: &str) -> TransferSummary {
@@ -132,7 +132,7 @@ fn every_byte_of_a_file_arrives_once_whatever_is_lost() {
     let bursts = found.begun / 30;
     assert!(bursts > 5 && found.begun - found.completed <= 30, "{found:?}");
     let received = web.goodput_mbps.expect("delivered") * 50e6 / 8.0;
-    // What is under way at the stop is the only difference.
+    // Transfers under way at the stop are the only difference.
     let open = (found.begun - found.completed) as f64 * 50_000.0;
     assert!((0.0..=open + 0.5).contains(&(received - found.bytes as f64)), "{received} B, {found:?}");
     // A lost SYN costs a second, lost data less than that in most cases.

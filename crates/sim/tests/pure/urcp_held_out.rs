@@ -2,7 +2,7 @@
 //! a network changes, so what `paper` learns at first stays right: `adaptive` must not lose.
 //!
 //! The rules, which do not rest on what was measured:
-//! - Rate: on no network is `adaptive` below `paper` by more than 5 %. What it learns anew once in 20 s to 160 s costs it a
+//! - Rate: on no network is `adaptive` below `paper` by more than 5 %. Learning anew once in 20 s to 160 s costs it a
 //!   probe at half the rate for 5 s, which is 3 % even where it waits longest.
 //! - Delay: in the mean over the networks its delay, noise and queue together, is within 1.5 times the noise, the bar that
 //!   URCP is held to on the paper's networks; and so is that of `paper`.

@@ -117,7 +117,7 @@ fn an_encoder_follows_a_tcp_window() {
         assert!((0.7 * capacity..1.001 * capacity).contains(&mean), "{name}: {mean}");
     }
     let video = flow(&outcome, "video");
-    // What was written never runs far ahead of what is sent: the encoder slows down with the window.
+    // The bytes written never run far ahead of the bytes sent: the encoder slows down with the window.
     assert!(
         video.send_queue_delay_ms.p95.is_some_and(|wait| wait < 1000.0),
         "{:?}",

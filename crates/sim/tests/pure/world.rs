@@ -65,7 +65,7 @@ pub fn assert_near(what: &str, found: impl Into<Option<f64>>, expected: f64, wit
     assert!((found - expected).abs() <= within, "{what}: {found}, expected {expected} within {within}");
 }
 
-/// What differs, bit for bit: a number is written so that it reads back as itself, and the sign of a zero is.
+/// The first difference, bit for bit: a number is written so that it reads back as itself, and the sign of a zero is.
 pub fn differs(one: &Outcome, other: &Outcome) -> Option<String> {
     let (first, second) = (format!("{:#?}", one.summary), format!("{:#?}", other.summary));
     if let Some((line, other)) = first.lines().zip(second.lines()).find(|(line, other)| line != other) {

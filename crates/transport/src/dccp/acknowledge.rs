@@ -2,7 +2,7 @@
 
 use paceline_units::{Time, TimeDelta};
 
-/// What an acknowledgement waits for.
+/// The event that an acknowledgement waits for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Acknowledge {
     /// Data packets since the last acknowledgement.

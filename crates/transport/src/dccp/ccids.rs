@@ -37,7 +37,7 @@ pub trait Ccids {
     /// The receiver half of a CCID; none if acknowledgements by Ack Ratio do (CCID 2).
     fn receiver(&self, ccid: Ccid) -> Option<Self::Receiver>;
 
-    /// What finds lost acknowledgements for a sender half (RFC 4341 section 6.1.1).
+    /// The part that finds lost acknowledgements for a sender half (RFC 4341 section 6.1.1).
     fn ack_path(&self) -> AckPath {
         AckPath::new(&ccid2::Params::default())
     }

@@ -1,4 +1,4 @@
-//! What an endpoint is told when a connection begins.
+//! Configuration of an endpoint when a connection begins.
 
 use super::ccids::{CCID_2, Ccid};
 use paceline_units::{Bytes, Ecn, TimeDelta};

@@ -76,7 +76,7 @@ impl FeatureId {
         }
     }
 
-    /// What it is when a connection begins.
+    /// Its value when a connection begins.
     pub fn initial(self) -> u64 {
         match self {
             FeatureId::Ccid | FeatureId::AckRatio => 2,

@@ -14,7 +14,7 @@ pub const FLOW_PORTS: Ports = Ports { source: 5001, destination: 5004 };
 /// No two flows share a simulated path's ports, and nobody guesses there: any number will do.
 const ISS: [u64; 2] = [1 << 20, 1 << 30];
 
-/// What a flow over DCCP carries: media or bulk data.
+/// The payload of a flow over DCCP: media or bulk data.
 #[derive(Clone, Debug)]
 pub struct Carried {
     /// Source of the data.
@@ -123,7 +123,7 @@ impl<F: Ccids> DccpSender<F> {
         while left > 0 {
             let first = Some(left == frame.payload.as_u64());
             let payload = left.min(most);
-            // Those of bulk data are alike, but for the last.
+            // Packets of bulk data are alike, but for the last.
             let count = if bulk { left / payload } else { 1 };
             left -= payload * count;
             let media = u32::try_from(payload).unwrap_or(u32::MAX);
@@ -155,7 +155,7 @@ impl<F: Ccids> DccpSender<F> {
         whole
     }
 
-    /// What is too old is not worth sending; decoders need a key frame then.
+    /// A packet that is too old is not worth sending; decoders need a key frame then.
     fn discard_old(&mut self, now: Time) {
         let (Some(age), Some(since)) = (self.carried.discard_age, self.connection.oldest_queued()) else {
             return;

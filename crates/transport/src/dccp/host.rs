@@ -112,15 +112,15 @@ impl fmt::Display for ListenError {
 
 impl core::error::Error for ListenError {}
 
-/// What answers packets on one address.
+/// The connections and listeners on one address.
 pub struct Host<F: Ccids + Clone> {
     config: HostConfig,
     ccids: F,
     listening: BTreeMap<u16, Vec<ServiceCode>>,
     connections: BTreeMap<FlowId, Connection<F>>,
-    /// Those of them that may have something to send.
+    /// Connections that may have something to send.
     ready: BTreeSet<FlowId>,
-    /// Those of them that may have something to tell.
+    /// Connections that may have something to tell.
     eventful: BTreeSet<FlowId>,
     timers: BTreeSet<(Time, FlowId)>,
     timer_of: BTreeMap<FlowId, Time>,
@@ -227,7 +227,7 @@ impl<F: Ccids + Clone> Host<F> {
         self.connections.get(flow)
     }
 
-    /// A connection, to send on it or to close it. What it then wants to transmit is asked for.
+    /// A connection, to send on it or to close it. Its packets are asked for afterwards.
     pub fn connection_mut(&mut self, flow: &FlowId) -> Option<&mut Connection<F>> {
         if self.connections.contains_key(flow) {
             self.touch(*flow);
@@ -416,7 +416,7 @@ impl<F: Ccids + Clone> Host<F> {
         }
     }
 
-    /// What happened, and to whom. A connection that is over is forgotten once its end was told and its last packet sent.
+    /// The next event, and its flow. A connection that is over is forgotten once its end was told and its last packet sent.
     pub fn poll_event(&mut self) -> Option<(FlowId, Event)> {
         while let Some(flow) = self.eventful.first().copied() {
             let connection = self.connections.get_mut(&flow)?;

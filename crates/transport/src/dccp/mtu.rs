@@ -15,7 +15,7 @@ const STEP: u64 = 8;
 /// Shortest time between two restarts of the search that are asked for (section 14.1).
 const RESTART_INTERVAL: TimeDelta = TimeDelta::from_secs(2);
 
-/// What a router's message "packet too big" changed.
+/// Effect of a router's message "packet too big".
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TooBig {
     /// The size is now smaller.

@@ -143,7 +143,7 @@ impl Features {
         self.feature(location, id).state
     }
 
-    /// What would be accepted of a server-priority feature; nothing is asked for.
+    /// The values to accept of a server-priority feature; nothing is asked for.
     pub(crate) fn accept(&mut self, location: Location, id: FeatureId, preferences: &[u8]) {
         self.feature_mut(location, id).preferences = preferences.to_vec();
     }
@@ -378,7 +378,7 @@ impl Features {
         if !self.unsettled {
             return;
         }
-        // What waits goes with what is new too: its answer would not acknowledge that, and count no more.
+        // A waiting option goes with a new one too: its answer would not acknowledge the new one, and count no more.
         let again =
             all || self.timer.is_some_and(|due| due <= now) || self.features.iter().any(Feature::is_new);
         let (mut sent_new, mut sent_again) = (false, false);
@@ -453,7 +453,7 @@ impl Feature {
         }
     }
 
-    /// What a Confirm makes the value; none if it is invalid (section 6.6.8).
+    /// The value by a Confirm; none if it is invalid (section 6.6.8).
     fn confirmed(&self, server: bool, values: &[u8]) -> Option<u64> {
         if let Rule::NonNegotiable(bytes) = self.id.rule() {
             return (values.len() == bytes && number(values) == self.wanted).then_some(self.wanted);

@@ -1,7 +1,7 @@
-//! What arrived, as Ack Vector and Data Dropped tell it (RFC 4340 sections 11.4 and 11.7, appendix A).
+//! Packets that arrived, as Ack Vector and Data Dropped tell them (RFC 4340 sections 11.4 and 11.7, appendix A).
 //!
 //! Kept as it is told, in runs of equal states, the newest first, bounded: what arrives in order costs nothing that grows with
-//! the window. What the other end is known to have been told (it acknowledged the acknowledgement) is told no more, but still
+//! the window. A state that the other end is known to have been told (it acknowledged the acknowledgement) is told no more, but still
 //! recognised as a duplicate. Numbers count from the first packet.
 
 use paceline_cc::ccid::DropCode;
@@ -41,7 +41,7 @@ struct Run {
 pub(crate) struct Received {
     /// Greatest number of an acknowledgeable packet.
     newest: i64,
-    /// From that back.
+    /// Runs of equal states, from the newest number back.
     runs: VecDeque<Run>,
     /// Number of packets in these runs: of more than are remembered the oldest go many at a time.
     recorded: i64,
@@ -154,7 +154,7 @@ impl Received {
         }
     }
 
-    /// What a packet with this number would be.
+    /// The kind that a packet with this number would be.
     #[inline]
     pub(crate) fn look(&self, sequence: i64) -> Arrived {
         if sequence > self.newest {
@@ -184,7 +184,7 @@ impl Received {
         }
     }
 
-    /// So many packets before the next one, which has this number, did not arrive.
+    /// Enters that `missing` packets before the next one, which has this number, did not arrive.
     #[cold]
     fn leave_out(&mut self, sequence: i64, missing: i64) {
         if missing >= MOST_PACKETS {

@@ -1,4 +1,4 @@
-//! What a receiver remembers of packets, as Ack Vectors say it.
+//! A receiver's memory of packets, as Ack Vectors say it.
 
 use super::*;
 use proptest::prelude::*;

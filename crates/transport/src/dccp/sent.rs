@@ -1,4 +1,4 @@
-//! What was sent, and what became of it by the other end's word (RFC 4340 section 11.4).
+//! Packets that were sent, and their fate by the other end's word (RFC 4340 section 11.4).
 
 use paceline_cc::ccid::{DropCode, DroppedPacket};
 use paceline_cc::{PacketResult, Ring, Status, StreamId};
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// Packets that are remembered: of more the oldest are given up, and what is said of them is ignored (section 11.4.1).
 const MOST_PACKETS: u64 = 1 << 16;
 
-/// What is known of a packet, in the order of the sender's table of section 11.4.1: a state only moves up.
+/// The state of a packet, in the order of the sender's table of section 11.4.1: a state only moves up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum State {
     Unknown,
@@ -29,7 +29,7 @@ struct Entry {
     sync: bool,
 }
 
-/// What an acknowledgement says.
+/// Summary of an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckSummary {
     /// Time of sending of the acknowledged packet, if it was not known to have arrived.
@@ -38,7 +38,7 @@ pub(crate) struct AckSummary {
     pub(crate) not_listening: bool,
 }
 
-/// What the Ack Vectors and Data Dropped of one acknowledgement come to.
+/// The sum of the Ack Vectors and Data Dropped of one acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckOptions {
     /// Whether there are any.
@@ -54,7 +54,7 @@ pub(crate) struct AckOptions {
 }
 
 impl AckOptions {
-    /// What no options come to.
+    /// The sum of no options.
     pub(crate) const NONE: AckOptions =
         AckOptions { any: false, covered: 0, dropped: 0, newest: None, marks: false };
 
@@ -93,11 +93,11 @@ const FILLER: Entry =
 pub(crate) struct Sent {
     entries: Ring<Entry>,
     /// The packets before `unknown` whose state is unknown, in order: an acknowledgement passed over them, mostly lost ones.
-    /// Of what a vector repeats nobody looks at the rest.
+    /// The rest that a vector repeats is not looked at.
     passed: VecDeque<i64>,
     /// No acknowledgement has told of this packet or one after it, but for single ones.
     unknown: i64,
-    /// What the last acknowledgement said of packets, the oldest first.
+    /// The last acknowledgement's results of packets, the oldest first.
     pub(crate) results: Vec<PacketResult>,
     /// Data packets that it reported dropped and none before, the oldest first.
     pub(crate) dropped: Vec<DroppedPacket>,
@@ -289,7 +289,7 @@ impl Sent {
         let Some(entry) = self.entry(sequence) else { return };
         let news = state > entry.state;
         entry.state = entry.state.max(state);
-        // What was known is not told again; missing data is, and is no verdict.
+        // A known state is not told again; missing data is, and is no verdict.
         if !news && (!entry.data || entry.state != State::Unknown) {
             return;
         }

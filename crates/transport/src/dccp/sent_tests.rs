@@ -1,4 +1,4 @@
-//! What a sender remembers of packets, and what an acknowledgement settles.
+//! A sender's memory of packets, and the ones that an acknowledgement settles.
 
 use super::*;
 use proptest::collection;

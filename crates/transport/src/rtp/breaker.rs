@@ -19,15 +19,15 @@ names! {
     pub enum CircuitBreakers {
         /// No circuit breaker.
         Off = "off",
-        /// Those of reports that stay away and of media that does not arrive (RFC 8083 sections 4.1 and 4.2).
+        /// The breakers of reports that stay away and of media that does not arrive (RFC 8083 sections 4.1 and 4.2).
         #[default]
         Timeouts = "timeouts",
-        /// That of congestion (section 4.3) as well.
+        /// The breaker of congestion (section 4.3) as well.
         Full = "full",
     }
 }
 
-/// What broke the circuit.
+/// The cause that broke the circuit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Broken {
     /// Packets were sent, and no report came for three times the reporting interval (RFC 8083 section 4.1).
@@ -39,7 +39,7 @@ pub enum Broken {
 }
 
 impl Broken {
-    /// What happened, for people.
+    /// The event, for people.
     pub const fn what(self) -> &'static str {
         match self {
             Broken::NoReports => "no report for 15 s (RFC 8083 section 4.1)",
@@ -60,7 +60,7 @@ const TIMES_TCP: f64 = 10.0;
 /// CB_INTERVAL is at most max(15 s, 3 Td) over Tdr.
 const MOST_REPORTS: usize = 3;
 
-/// What the reports of one interval say together, in place of an RTCP report.
+/// The reports of one interval together, in place of an RTCP report.
 #[derive(Clone, Copy, Debug, Default)]
 struct Interval {
     seconds: f64,

@@ -54,7 +54,7 @@ impl ReceiverClock {
         TimeDelta::from_nanos(NANOS_PER_SEC.div_ceil(u64::from(self.ticks_per_second)) as i64)
     }
 
-    /// What the clock shows at `now`: the last tick, rounded down to a nanosecond.
+    /// The clock's reading at `now`: the last tick, rounded down to a nanosecond.
     #[inline]
     pub fn read(self, now: Time) -> Time {
         let nanos = now.as_nanos();
@@ -82,7 +82,7 @@ pub struct ClockStep {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ClockSteps {
     steps: Vec<ClockStep>,
-    /// What the clock is ahead at first, so that no step takes it below zero.
+    /// The clock's lead at first, so that no step takes it below zero.
     first: TimeDelta,
 }
 

@@ -1,4 +1,4 @@
-//! What the controller answers, executed by the sender endpoint.
+//! The controller's answers, executed by the sender endpoint.
 
 use super::sender::{RtpSender, Stream};
 use super::shares::{Claim, level};

@@ -1,7 +1,7 @@
 //! The one-way delays of a flow, summarised for shared-bottleneck detection (RFC 8382): at the receiver of its packets, or
 //! at their sender from RFC 8888's reports.
 //!
-//! What is called for each packet or report is marked cold: few flows summarise their delays, and the others keep this code
+//! A function that is called for each packet or report is marked cold: few flows summarise their delays, and the others keep this code
 //! out of their path.
 
 use super::sender::RtpSender;
@@ -18,7 +18,7 @@ pub struct DelayReport {
     pub stream: StreamId,
     /// The interval over which delays are averaged, T, as both ends agreed.
     pub interval: TimeDelta,
-    /// What the delays look like.
+    /// Statistics of the delays.
     pub summary: DelaySummary,
 }
 
@@ -39,7 +39,7 @@ impl DelayReport {
         }
     }
 
-    /// What an RTCP packet says of the flow to which `stream` belongs.
+    /// An RTCP packet's summary of the flow to which `stream` belongs.
     pub fn of_packet(packet: &DelaySummaryPacket, stream: StreamId) -> DelayReport {
         let &DelaySummaryPacket { interval, bottleneck, skewness, variability, frequency, loss, .. } = packet;
         let intervals = packet.intervals.into();
@@ -70,7 +70,7 @@ impl Missing {
     }
 }
 
-/// What lies further ahead is no gap but a new beginning.
+/// A number further ahead is no gap but a new beginning.
 const LONGEST_GAP: u64 = 16_384;
 /// For so long after numbers went on elsewhere, a gap may be the way back.
 const UNSETTLED: TimeDelta = TimeDelta::from_secs(1);
@@ -166,7 +166,7 @@ impl ArrivalDelays {
     }
 }
 
-/// What the sender knows of its flow's delays.
+/// The sender's record of its flow's delays.
 #[derive(Clone, Debug)]
 pub(super) struct SentDelays {
     interval: TimeDelta,
@@ -276,7 +276,7 @@ impl ReportedDelays {
     }
 }
 
-/// What reports have said of a packet.
+/// The reported state of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Told {
     Nothing,
@@ -284,7 +284,7 @@ enum Told {
     Received,
 }
 
-/// What reports have said of the last packets of one stream.
+/// The reported states of the last packets of one stream.
 #[derive(Clone, Debug)]
 struct ReportedStream {
     told: Vec<Told>,

@@ -1,4 +1,4 @@
-//! What reaches the statistics from arrivals and from reports, and what of a peer's report is taken.
+//! Samples that reach the statistics from arrivals and from reports, and the part of a peer's report that is taken.
 
 use super::*;
 use crate::rtp::RtpFeedback;

@@ -1,4 +1,4 @@
-//! What was sent, so that reports can be completed: RFC 8888 says arrivals, not sizes and send times.
+//! Packets that were sent, so that reports can be completed: RFC 8888 says arrivals, not sizes and send times.
 
 use paceline_cc::{PacketResult, Status, StreamId};
 use paceline_units::{Bytes, Time};
@@ -18,7 +18,7 @@ pub struct SentHistory {
     /// One above the highest sequence number that was reported on.
     reported_end: u64,
     /// The number at which the ring may have to grow: half of it is kept behind what was reported, for reports that overlap or come
-    /// late. What was reported since it was found is not counted.
+    /// late. A packet reported since it was found is not counted.
     room_end: u64,
 }
 
@@ -78,7 +78,7 @@ impl SentHistory {
         (sent, Bytes::new(u64::from(size)))
     }
 
-    /// What a report says of one packet, completed; absent if that was never sent, or too long ago.
+    /// A report's result of one packet, completed; absent if the packet was never sent, or too long ago.
     #[inline]
     pub fn complete(&mut self, packet: (StreamId, u64), arrival: ArrivalReport) -> Option<PacketResult> {
         let (_, sequence) = packet;
@@ -89,7 +89,7 @@ impl SentHistory {
         Some(self.result(packet, arrival))
     }
 
-    /// What a report says of a packet that [`SentHistory::reported`] knows, completed.
+    /// A report's result of a packet that [`SentHistory::reported`] knows, completed.
     #[inline]
     pub fn result(&self, (stream, sequence): (StreamId, u64), arrival: ArrivalReport) -> PacketResult {
         let (sent, size) = self.packet(sequence);

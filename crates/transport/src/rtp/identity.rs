@@ -7,7 +7,7 @@ use paceline_units::{TimeDelta, params};
 pub(super) const DISCARD_AGE: TimeDelta = TimeDelta::from_secs(2);
 
 params! {
-    /// Where the numbers of an RTP session begin. What is not said is random, so that nobody who cannot see the packets can
+    /// Where the numbers of an RTP session begin. A value that is not given is random, so that nobody who cannot see the packets can
     /// forge one: over sockets from the operating system, in the simulator from the run's seed.
     ///
     /// And how old its send queues become, whether circuit breakers end it ([`super::RtpSender::guard`]), its path is checked for ECN

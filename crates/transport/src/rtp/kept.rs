@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// Taken for the round trip before one is known.
 const UNKNOWN_ROUND_TRIP: TimeDelta = TimeDelta::from_millis(50);
-/// What may be sent again before any share of the media has been saved up.
+/// Bytes that may be sent again before any share of the media has been saved up.
 const FIRST_CREDIT: f64 = 20_000.0;
 
 /// Counts of packets that were asked for again.
@@ -15,17 +15,17 @@ const FIRST_CREDIT: f64 = 20_000.0;
 pub struct RepairCounters {
     /// Packets that were asked for.
     pub asked: u64,
-    /// Those that were put into the queue of retransmissions.
+    /// Packets that were put into the queue of retransmissions.
     pub resent: u64,
     /// Bytes of these, headers in.
     pub resent_bytes: u64,
-    /// Those that were never sent: ignored.
+    /// Packets that were never sent: ignored.
     pub never_sent: u64,
-    /// Those that are kept no more, or never were: padding, and other payload types.
+    /// Packets that are kept no more, or never were: padding, and other payload types.
     pub not_kept: u64,
-    /// Those that were sent again less than a round trip ago.
+    /// Packets that were sent again less than a round trip ago.
     pub too_soon: u64,
-    /// Those that would have cost more than their share of the rate, or found no room.
+    /// Packets that would have cost more than their share of the rate, or found no room.
     pub over_share: u64,
     /// Retransmissions that waited for too long, and were discarded.
     pub discarded: u64,
@@ -125,7 +125,7 @@ impl<K> KeptPackets<K> {
     /// told, and answers how many it does.
     ///
     /// # Errors
-    /// What `resend` says, or why the packet is not sent again.
+    /// The error of `resend`, or why the packet is not sent again.
     pub fn asked(
         &mut self,
         now: Time,

@@ -57,7 +57,7 @@ pub struct RtpPacket {
     pub marker: bool,
     /// Whether its frame is a key frame, where that is known: RTP does not say it on the wire.
     pub key: Option<bool>,
-    /// What the sender half of the controller put on it.
+    /// Annotation by the sender half of the controller.
     pub annotation: Option<Annotation>,
 }
 
@@ -75,7 +75,7 @@ impl RtpPacket {
     }
 }
 
-/// What an RTP receiver sends back, as a pointer where it is large: it is handed from end to end and back.
+/// Feedback of an RTP receiver, as a pointer where it is large: it is handed from end to end and back.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RtpFeedback {
     /// RFC 8888's report on one packet, which arrived.

@@ -1,24 +1,27 @@
-//! Which times can be: what a receiver's reports say of them, judged by cause and effect.
+//! The plausibility of times in a receiver's reports, judged by cause and effect.
 //!
-//! A packet arrives after it was sent, and a report comes after it was written. If the receiver's clock is ahead of the sender's
-//! by c, then `arrived - sent >= c` for each packet and `written - now <= c` for each report: every report that is believed
-//! bounds c from both sides, and the times of one that contradicts the bounds cannot be. The bounds give way by [`DRIFT`],
-//! since clocks run apart. What such a report says of arrivals, losses and marks counts all the same, and how long before its
-//! writing a packet arrived: its clock is put right by taking its own way here for the shortest that was seen.
+//! A packet arrives after it was sent, and a report comes after it was written. Let the receiver's clock be ahead of the sender's
+//! by c. Then `arrived - sent >= c` for each packet, and `written - now <= c` for each report. So every report that is believed
+//! bounds c from both sides. A report that contradicts the bounds has impossible times. Since clocks run apart, the bounds widen
+//! with time, by [`DRIFT`].
 //!
-//! A receiver whose clock was set, or that started again, contradicts the bounds for ever. It is believed when for
-//! [`SILENCE`] nothing has come that keeps to the bounds, and two of its reports keep to the same other ones. Its times are then moved
-//! so that the shortest way of a report takes as long as before: no controller sees the step, but for what reports waited meanwhile.
+//! A report of impossible times still tells arrivals, losses and marks, and the time from each arrival to the report's writing.
+//! Only its clock is corrected: its way here is taken to have lasted as long as the shortest way seen before.
+//!
+//! A receiver whose clock was set, or that started again, contradicts the old bounds for ever. Its new clock is believed once two
+//! of its reports agree on new bounds and no report has kept to the old ones for [`SILENCE`]. Its times are then moved so that the
+//! shortest way of a report lasts as long as before. No controller sees the step, apart from an error as large as the extra wait
+//! of the reports in between.
 
 use paceline_cc::{PacketResult, Status};
 use paceline_units::{Time, TimeDelta};
 
-/// Two clocks run apart by one part in so many at most: 0.2 %, ten times what an oscillator does.
+/// Two clocks run apart by one part in this many at most: 0.2 %, ten times the error of an oscillator.
 const DRIFT: i64 = 500;
-/// What a time may be wrong by beside its clock's step: how exactly drivers on a busy machine stamp what they send and
+/// Error of a time beside its clock's step: how exactly drivers on a busy machine stamp what they send and
 /// receive.
 const DOUBT: TimeDelta = TimeDelta::from_millis(10);
-/// The bounds give way in steps of so long: 0.1 ms.
+/// Interval at which the bounds give way: by 0.1 ms each time.
 const RENEWAL: TimeDelta = TimeDelta::from_millis(50);
 /// A clock of which nothing has come for so long gives way to another: a clock that is set costs a second of its own times.
 const SILENCE: TimeDelta = TimeDelta::from_secs(1);
@@ -34,7 +37,7 @@ struct Bounds {
     at: Time,
 }
 
-/// What a report says of times.
+/// The times of a report.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     now: Time,
@@ -100,7 +103,7 @@ pub(super) struct PlausibleTimes {
     believed: Time,
     /// The clock of the last report that was not believed.
     other: Option<OtherClock>,
-    /// What is taken off the receiver's times.
+    /// The lead that is taken off the receiver's times.
     ahead: TimeDelta,
 }
 
@@ -112,7 +115,7 @@ impl PlausibleTimes {
         PlausibleTimes { doubt, bounds: None, renewed, believed, other: None, ahead: TimeDelta::ZERO }
     }
 
-    /// What the receiver's clock shows at `now`, as far as is known.
+    /// The receiver's clock at `now`, as far as is known.
     pub(super) fn receiver_time(&self, now: Time) -> Option<Time> {
         self.bounds.map(|bounds| now + bounds.later(now).most)
     }
@@ -127,7 +130,7 @@ impl PlausibleTimes {
         }
     }
 
-    /// As [`PlausibleTimes::judge`] of a report on one packet. What it says of times, where that is to be weighed.
+    /// As [`PlausibleTimes::judge`] of a report on one packet. The times of a report, where that is to be weighed.
     #[inline]
     pub(super) fn doubts(&mut self, now: Time, written: Time, result: &PacketResult) -> Option<Told> {
         let mut arrivals = Arrivals::default();
@@ -189,9 +192,9 @@ impl PlausibleTimes {
         })
     }
 
-    /// Moves arrivals to the clock that came first, once they are moved by `step` to the one that is believed. Those that then are
-    /// before `least` after their sending cannot be. Answers the shortest time from sending to arrival of the others,
-    /// and how many cannot be.
+    /// Moves arrivals to the clock that came first, once they are moved by `step` to the one that is believed. Arrivals that then are
+    /// before `least` after their sending cannot be. Answers the shortest time from sending to arrival of the others, and how many cannot
+    /// be.
     #[cold]
     fn correct(&self, step: TimeDelta, least: TimeDelta, results: &mut [PacketResult]) -> (TimeDelta, u64) {
         let (mut shortest, mut impossible) = (UNTOLD, 0);
@@ -211,7 +214,7 @@ impl PlausibleTimes {
     }
 }
 
-/// What a report says of times; none if it says of no packet that it arrived.
+/// The times of a report; none if no packet of it arrived.
 #[inline]
 fn told(now: Time, written: Time, results: &[PacketResult]) -> Option<Told> {
     let mut arrivals = Arrivals::default();
@@ -221,7 +224,7 @@ fn told(now: Time, written: Time, results: &[PacketResult]) -> Option<Told> {
     arrivals.told(now, written)
 }
 
-/// What is known of the packets that arrived.
+/// The times of the packets that arrived.
 struct Arrivals {
     /// When the newest was sent.
     newest: Time,
@@ -247,7 +250,7 @@ impl Arrivals {
         }
     }
 
-    /// What a report says that tells of these.
+    /// The times of a report on these arrivals.
     #[inline]
     fn told(self, now: Time, written: Time) -> Option<Told> {
         let (since_now, newest) = (written.wrapping_since(now), written.wrapping_since(self.newest));

@@ -69,7 +69,7 @@ fn sender() -> RtpSender<Prober> {
     sender
 }
 
-/// What leaves until `end`, and when.
+/// Packets that leave until `end`, and when.
 fn drain(sender: &mut RtpSender<Prober>, end: Time) -> Vec<(Time, Transmit<RtpPacket>)> {
     let mut sent = Vec::new();
     while let Some((now, _)) = sender.next_timeout().filter(|(due, _)| *due < end) {

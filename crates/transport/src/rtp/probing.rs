@@ -99,7 +99,7 @@ impl<C: Controller> RtpSender<C> {
     }
 }
 
-/// What a packet of padding carries of the media.
+/// The content of a packet of padding: no media.
 #[inline]
 pub(super) fn no_media(now: Time) -> QueuedPacket {
     let (captured, payload) = (now, Bytes::ZERO);

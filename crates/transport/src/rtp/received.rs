@@ -12,7 +12,7 @@ const SHORTEST_RING: u32 = 256;
 /// The packets of one sequence of numbers.
 #[derive(Clone, Debug)]
 pub(super) struct ReceivedPackets {
-    /// What became of the packets below `end`, by sequence number modulo its length.
+    /// The fate of the packets below `end`, by sequence number modulo its length.
     ring: Vec<ArrivalReport>,
     /// Lowest sequence number received: nothing is said of what was before.
     first: u64,
@@ -32,7 +32,7 @@ pub(super) struct ReceivedPackets {
     plain_end: u64,
 }
 
-/// What an arrival was to the notes of its stream.
+/// An arrival's kind by the notes of its stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Noted {
     New,
@@ -44,7 +44,7 @@ pub(super) enum Noted {
 impl ReceivedPackets {
     /// Packets of which reports tell `overlap` again, and a late one after `reorder_time`.
     pub(super) fn new(overlap: u32, reorder_time: TimeDelta) -> ReceivedPackets {
-        // What is reported again takes one half at most, what is new the other.
+        // Repeated packets take one half at most, new ones the other.
         let ring = (overlap.min(LONGEST_BLOCK as u32) * 2).max(SHORTEST_RING).next_power_of_two();
         ReceivedPackets {
             ring: vec![ArrivalReport::Missing; ring as usize],
@@ -66,7 +66,7 @@ impl ReceivedPackets {
         self.any_new
     }
 
-    /// What came is reported on elsewhere.
+    /// Takes arrivals as reported on elsewhere.
     pub(super) fn take_as_reported(&mut self) {
         (self.report_from, self.any_new) = (self.end, false);
     }
@@ -163,7 +163,7 @@ impl ReceivedPackets {
         self.end = sequence + 1;
     }
 
-    /// What was said of a packet is not so.
+    /// Forgets the arrival of a packet that was noted wrongly.
     #[cold]
     pub(super) fn forget(&mut self, sequence: u64) {
         if sequence < self.end && self.end - sequence <= self.ring.len() as u64 {

@@ -23,7 +23,7 @@ params! {
         marker: bool = true, "ours", "A report at a frame's end, which a packet with the marker bit is";
         by_rate: bool = false, "RFC 8298 4.2.2", "Reports come 1/min(50, max(2.5, R/10000)) s apart, R the rate of the media in bit/s over the last second: every 20 ms from 500 kbit/s on, every 400 ms up to 25 kbit/s; in place of packets, time and marker";
         clock: ReceiverClock = ReceiverClock::RFC8888, "RFC 8888 3.1", "Step of the arrival times";
-        start: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "RFC 8888 3.1", "What the receiver's clock shows at the run's zero; over RTP report timestamps wrap every 65536 s";
+        start: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "RFC 8888 3.1", "The receiver's clock at the run's zero; over RTP report timestamps wrap every 65536 s";
         format: FeedbackFormat = FeedbackFormat::Rfc8888, "RFC 8888", "How reports are written: twcc numbers the packets of all streams together, has no ECN field, and its clock is 1/4000s unless another is said";
         skew: f64 = 0.0, in -1000.0, 1000.0, "ours", "By how many parts per million the receiver's clock runs faster than the sender's";
         clock_steps: ClockSteps = ClockSteps::default(), else "it is never put", "ours", "`[[\"10s\", \"200ms\"], [\"20s\", \"-3s\"]]`: at these times of the run the receiver's clock is put forward by so much, or back. In order, at most 1000, each of at most 1000000s";
@@ -55,7 +55,7 @@ impl FeedbackConfig {
         gained + self.clock_steps.ahead(now)
     }
 
-    /// What reports say for `now`.
+    /// The time that reports give for `now`.
     #[inline]
     pub(super) fn read(&self, now: Time) -> Time {
         self.clock.read(self.skewed(now) + self.start)
@@ -105,7 +105,7 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
 
     /// The numbers of a stream go on with `sequence`, whatever came before: its sender has started anew, or packets were
     /// not its own (RFC 3550 appendix A.1, `init_seq`; [`SequenceUnwrapper::jumps`](paceline_wire::SequenceUnwrapper::jumps)).
-    /// What was not reported yet is in the next report all the same.
+    /// Packets that were not reported yet are in the next report all the same.
     #[cold]
     pub fn resynchronise(&mut self, now: Time, id: StreamId, sequence: u64) {
         let Some(playout) = self.playouts.get_mut(usize::from(id.0)) else { return };

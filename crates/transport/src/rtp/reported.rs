@@ -1,4 +1,4 @@
-//! What comes back to the sender endpoint: reports are completed from what was sent, judged, and told to the controller.
+//! Feedback at the sender endpoint: reports are completed from what was sent, judged, and told to the controller.
 
 use super::plausible::Told;
 use super::sender::RtpSender;
@@ -46,8 +46,10 @@ impl<C: Controller> RtpSender<C> {
         self.tell_results(now);
     }
 
-    /// A report on one packet says something new of the receiver's clock: when the packet arrived by what is known then. That alone is
-    /// answered, in registers: the result is written once, field by field, where the controller reads it so.
+    /// Weighs a report on one packet that says something new of the receiver's clock. Returns the packet's arrival, by the sender's
+    /// knowledge of that clock afterwards.
+    ///
+    /// Only the arrival is returned, since it fits in registers: the caller then writes the whole result once, in its place.
     #[inline(never)]
     fn judge_packet(&mut self, told: Told, mut result: PacketResult) -> Option<Time> {
         self.counters.impossible_times += self.plausible.weigh(told, std::slice::from_mut(&mut result));

@@ -29,7 +29,7 @@ pub(super) struct PacketReports {
     /// Reports whose way is over: their memory is used again.
     #[allow(clippy::vec_box, reason = "reports come and go in their boxes")]
     spare: Vec<Box<Feedback>>,
-    /// What the next report says of streams whose numbers went on elsewhere before it was written.
+    /// Entries of the next report on streams whose numbers went on elsewhere before it was written.
     held: Option<Box<Feedback>>,
 }
 
@@ -71,7 +71,7 @@ impl PacketReports {
         let Some(packets) = self.streams.get_mut(usize::from(id.0)) else { return };
         if packets.any_new() && kept && self.transport.is_none() {
             let held = self.held.get_or_insert_with(|| emptied(&mut self.spare));
-            // What does not fit into a report any more is told by none.
+            // A packet that does not fit into a report any more is told by none.
             if held.arrivals.len() < LONGEST_BLOCK as usize {
                 packets.report(id, self.config.overlap, held);
             }
@@ -98,7 +98,7 @@ impl PacketReports {
         noted
     }
 
-    /// What reports say for `now`, which often is what they said last.
+    /// The time that reports give for `now`, which often is the last one.
     #[inline(always)]
     fn read(&mut self, now: Time) -> Time {
         let (times, shown) = &self.read;

@@ -67,7 +67,7 @@ impl Path {
     }
 }
 
-/// What leaves, how many left in runs, and the sender's state at the end.
+/// Packets that leave, the number that left in runs, and the sender's state at the end.
 fn drive(call: &Call, controller: AnyController, in_runs: bool) -> (Left, u64, String) {
     let mut sender = sender(call, controller);
     sender.start(Time::ZERO);

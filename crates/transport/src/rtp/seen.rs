@@ -1,6 +1,6 @@
 //! Which numbers of a sequence were seen.
 
-/// So many of the newest numbers are told apart from repeated ones.
+/// Newest numbers that are told apart from repeated ones.
 const REMEMBERED: u64 = 1 << 14;
 
 /// Which numbers were seen, of the newest [`REMEMBERED`].

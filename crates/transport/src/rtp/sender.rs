@@ -22,7 +22,7 @@ use paceline_cc::{
 use paceline_media::{Discarded, QueuedPacket, SendQueue, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 
-/// What the sender endpoint is told of a stream.
+/// Configuration of a stream at the sender endpoint.
 #[derive(Clone, Debug)]
 pub struct StreamConfig {
     /// Where its media comes from.
@@ -47,7 +47,7 @@ impl StreamConfig {
     }
 }
 
-/// What the sender endpoint is told of the flow.
+/// Configuration of the flow at the sender endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SenderConfig {
     /// Largest payload of a packet.
@@ -88,7 +88,7 @@ pub struct SenderCounters {
     /// Reports whose times cannot be, put right by when they came, and single arrival times that cannot be, which then are
     /// unknown. A packet arrives after it was sent, and a report comes after it was written.
     pub impossible_times: u64,
-    /// What was discarded from the send queues.
+    /// Packets discarded from the send queues.
     pub discarded: Discarded,
     /// Frames that entered the send queues.
     pub frames: u64,
@@ -125,7 +125,7 @@ pub struct RtpSender<C> {
     pub(super) ecn: Ecn,
     /// When the first and the last packet left; before any did, the end of time and its beginning.
     pub(super) sent_between: (Time, Time),
-    /// What the controller asks of the receiver.
+    /// The controller's request to the receiver.
     pub(super) receiver_request: Option<ReceiverRequest>,
     pub(super) counters: SenderCounters,
     pub(super) discard_age: TimeDelta,
@@ -147,11 +147,11 @@ pub struct RtpSender<C> {
     pub(super) repairing: bool,
     /// Which packet had which transport-wide number, where reports tell of those.
     pub(super) transport: Option<Box<TransportHistory>>,
-    /// What is known of the delays of its packets, where its host asks for it.
+    /// The record of its packets' delays, where its host asks for it.
     pub(super) delays: Option<Box<SentDelays>>,
-    /// What ends the flow where nothing else does; absent where nobody asks for it.
+    /// The breaker that ends the flow where nothing else does; absent where nobody asks for it.
     pub(super) breaker: Option<Box<CircuitBreaker>>,
-    /// What is known of ECN on the path, where that is checked.
+    /// The check of ECN on the path, where that is checked.
     pub(super) ecn_check: Option<Box<EcnCheck>>,
 }
 
@@ -248,18 +248,18 @@ impl<C: Controller> RtpSender<C> {
         self.counters
     }
 
-    /// What the controller asks of the receiver, where it has asked. Nothing carries it while packets flow: who sets a
+    /// The controller's request to the receiver, where it has made one. Nothing carries it while packets flow: who sets a
     /// session up agrees on it (as SDP would), as scenarios do by their `feedback`.
     pub fn receiver_request(&self) -> Option<ReceiverRequest> {
         self.receiver_request
     }
 
-    /// What the last report on packets told the controller; empty if it was not believed, or of no packet that was sent.
+    /// Results of packets that the last report told the controller; empty if it was not believed, or of no packet that was sent.
     pub fn reported(&self) -> &[PacketResult] {
         &self.results
     }
 
-    /// What the receiver's clock shows at `now`, as far as its reports have told: for reading report timestamps, which wrap.
+    /// The receiver's clock at `now`, as far as its reports have told: for reading report timestamps, which wrap.
     pub fn receiver_time(&self, now: Time) -> Option<Time> {
         self.plausible.receiver_time(now)
     }
@@ -285,7 +285,7 @@ impl<C: Controller> RtpSender<C> {
         (self.pacer.next() < until && self.next_to_send().is_some()).then_some(self.pacer.next())
     }
 
-    /// What is due next, packets that leave by their pace apart; `Time::MAX` if nothing is.
+    /// The next timeout, packets that leave by their pace apart; `Time::MAX` if nothing is.
     #[inline(always)]
     fn next_unpaced(&self) -> (Time, Reason) {
         let mut next = match self.controller.next_timeout() {
@@ -405,7 +405,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     type Controller = C;
     type Data = RtpPacket;
     type Returning = RtpFeedback;
-    /// What is asked of the receiver is agreed on when a session is set up ([`RtpSender::receiver_request`]).
+    /// The request to the receiver is agreed on when a session is set up ([`RtpSender::receiver_request`]).
     const EXECUTES: &'static [Verb] = &[
         Verb::Discard,
         Verb::Probe,
@@ -587,7 +587,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         if second < until && self.sends_runs() { self.run(until) } else { None }
     }
 
-    /// What a report says of packets never sent changes nothing.
+    /// The results of packets never sent change nothing.
     #[inline]
     fn receive(&mut self, now: Time, feedback: RtpFeedback, _ecn: Ecn) -> Option<RtpFeedback> {
         match &feedback {

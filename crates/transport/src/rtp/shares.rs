@@ -82,7 +82,7 @@ mod tests {
             prop_assert!((sum - expected).abs() <= 1e-9 * expected.max(1.0), "{} of {}", sum, expected);
             for (a, (weight, least, _)) in given.iter().zip(&claims) {
                 for (b, (other, _, most)) in given.iter().zip(&claims) {
-                    // Whoever has more by its weight is held up by its least, or the other by its most.
+                    // A stream that has more by its weight is held up by its least, or the other by its most.
                     let fair = a / weight <= b / other * (1.0 + 1e-9) + 1e-9;
                     prop_assert!(fair || a <= least || b >= most);
                 }

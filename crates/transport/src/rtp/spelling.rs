@@ -25,7 +25,7 @@ pub struct Ssrcs {
 }
 
 impl Ssrcs {
-    /// Those of `streams` streams, at least one, from `first` on; numbers wrap.
+    /// The SSRCs of `streams` streams, at least one, from `first` on; numbers wrap.
     pub fn new(first: u32, streams: usize) -> Ssrcs {
         Ssrcs { first, streams: streams.clamp(1, 255) as u8, repairs: None }
     }
@@ -40,7 +40,7 @@ impl Ssrcs {
         self.repairs.map(|_| StreamId(self.streams))
     }
 
-    /// Those of a sender of so many streams of which one is `ssrc`, a random number. Where there are several they begin at a
+    /// The SSRCs of a sender of `streams` streams of which one is `ssrc`, a random number. Where there are several they begin at a
     /// multiple of 256, so that each tells the others.
     pub fn with(ssrc: u32, streams: usize) -> Ssrcs {
         Ssrcs::new(if streams > 1 { ssrc & !0xff } else { ssrc }, streams)

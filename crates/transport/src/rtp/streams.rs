@@ -21,7 +21,7 @@ pub(super) enum Presence {
     Present,
     /// It sends no more; what is in flight is reported on until then.
     Leaving(Time),
-    /// What is said of it changes nothing; another may take its place.
+    /// Reports on it change nothing; another may take its place.
     Gone,
 }
 

@@ -1,7 +1,7 @@
 //! Which packets of a transport arrived, by the numbers that they share, before streams are told apart.
 //!
 //! Transport-wide reports count every packet: also those of a simulcast's layers, of a stream under another SSRC, or of one whose
-//! signalling comes late, which nobody announced. Who can hand in packets but knows no SSRC must not steer the sender by that. A stream
+//! signalling comes late, which nobody announced. A stranger who can hand in packets but knows no SSRC must not steer the sender. A stream
 //! that nobody announced is believed once [`PROBATION`] of its packets in a row have numbers near the newest one, and these count then.
 //! Each packet has a number of its own: if such a stream has used one that another has, none is believed for [`DISTRUST`].
 

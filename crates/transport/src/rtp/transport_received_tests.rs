@@ -10,7 +10,7 @@ fn transport() -> TransportPackets {
     TransportPackets::new(ReceivedPackets::new(0, TimeDelta::from_millis(200)))
 }
 
-/// What a report says: its first number, and for each from there on when it arrived, in microseconds.
+/// The content of a report: its first number, and for each from there on when it arrived, in microseconds.
 fn reported(transport: &mut TransportPackets) -> (u16, Vec<Option<u64>>) {
     let mut feedback = Feedback::default();
     transport.report(0, &mut feedback);
@@ -99,7 +99,7 @@ fn numbers_that_are_guessed_are_not_believed() {
     assert_eq!(guesses, (0, 0));
 }
 
-/// Who tries all numbers in order meets those of the call, and uses one of them.
+/// A stranger who tries all numbers in order meets those of the call, and uses one of them.
 #[test]
 fn numbers_that_are_tried_in_order_are_believed_once_a_minute() {
     let mut next = 30_000u16;

@@ -28,7 +28,7 @@ impl Flags {
         (self.0 / Flags::ECE.0) as u64 % VALUES
     }
 
-    /// What the answer to a SYN says that arrived with `ecn` (table 2).
+    /// Flags of the answer to a SYN that arrived with `ecn` (table 2).
     pub(super) const fn of_syn_ecn(ecn: Ecn) -> Flags {
         Flags::of_ace(match ecn {
             Ecn::NotEct => 0b010,
@@ -38,7 +38,7 @@ impl Flags {
         })
     }
 
-    /// What the receiver knows of ECN by its answer to a SYN that asked for accurate feedback (table 2), and whether that SYN
+    /// The receiver's knowledge of ECN by its answer to a SYN that asked for accurate feedback (table 2), and whether that SYN
     /// arrived with another ECN field than it had left with: none.
     fn answered(self) -> (EcnSupport, bool) {
         match self.ace() {
@@ -53,7 +53,7 @@ impl Flags {
 }
 
 impl EcnSupport {
-    /// What a connection has of this once a SYN with `flags` asked for it (table 2, and section 3.1.3).
+    /// A connection's support once a SYN with `flags` asked for it (table 2, and section 3.1.3).
     pub(super) fn of_syn(self, flags: Flags) -> EcnSupport {
         match (flags.ace(), self) {
             (0b000, _) | (_, EcnSupport::None) => EcnSupport::None,
@@ -67,7 +67,7 @@ impl EcnSupport {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MarkCounter {
     count: u64,
-    /// Those since the last acknowledgement.
+    /// Packets since the last acknowledgement.
     unacknowledged: u32,
     /// Whether the last packet was marked.
     last: bool,

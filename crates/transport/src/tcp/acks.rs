@@ -1,4 +1,4 @@
-//! What the sender makes of an acknowledgement: delivery, duplicates, loss, the end of recovery.
+//! The sender's reading of an acknowledgement: delivery, duplicates, loss, the end of recovery.
 
 use super::prr::Prr;
 use super::scoreboard::{Sent, State};
@@ -8,7 +8,7 @@ use super::{EcnEcho, RecoveryKind};
 use paceline_cc::{Controller, PacketResult, PacketsReport, Recovery, Report, Status, StreamId};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
-/// What an acknowledgement says, gathered while it is read.
+/// Summary of an acknowledgement, gathered while it is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckSummary {
     /// Bytes on the link that are newly known to have arrived.
@@ -73,7 +73,7 @@ impl<C: Controller> TcpSender<C> {
         }
     }
 
-    /// The answer to the SYN. What seldom happens takes copies, so that what is common stays out of memory.
+    /// The answer to the SYN. Rare cases take copies, so that the common one stays out of memory.
     #[cold]
     fn opened(&mut self, now: Time, segment: Segment, sent: Time, resent: bool) {
         let expected = self.config.initial_sequence.wrapping_add(1);
@@ -303,7 +303,7 @@ impl<C: Controller> TcpSender<C> {
         (!waited || self.config.sample_behind_holes).then_some(sent)
     }
 
-    /// What the acknowledgement says of marks.
+    /// Takes the acknowledgement's marks.
     #[inline(always)]
     pub(super) fn answer_marks(&mut self, segment: &Segment, acked: &AckSummary) {
         if segment.flags.0 & self.heeds.0 != 0 && acked.delivered > Bytes::ZERO {
@@ -450,7 +450,7 @@ impl<C: Controller> TcpSender<C> {
         }
         while let Some(number) = self.board.next_to_declare(self.config.duplicate_acks) {
             lost += self.board.sent(number).size();
-            // What was sent again in doubt is not sent a third time.
+            // A segment sent again in doubt is not sent a third time.
             let again = self.board.sent(number).state == State::Twice;
             self.board.set(number, if again { State::Resent } else { State::Lost });
         }
@@ -477,7 +477,7 @@ impl<C: Controller> TcpSender<C> {
         if self.config.recovery == RecoveryKind::Tahoe {
             self.counters.recoveries += 1;
             self.lose_everything(now);
-            // Those that follow are not the first again: none lets a segment go.
+            // The duplicates that follow are not the first again: none lets a segment go.
             self.progress.duplicates = self.config.duplicate_acks;
             self.timer = Some(now + self.rto.timeout);
             return Bytes::ZERO;

@@ -22,7 +22,7 @@ pub struct WrittenFrame {
     pub payload: Bytes,
 }
 
-/// What the application has written and the connection has not sent.
+/// Bytes that the application has written and the connection has not sent.
 #[derive(Clone, Debug)]
 pub struct SendBuffer {
     /// The application that writes.
@@ -60,7 +60,7 @@ impl SendBuffer {
         }
     }
 
-    /// What is due is written; answers its bytes. Call until there is none.
+    /// Writes the data that is due, and returns its size. Call until there is none.
     pub fn write_due(&mut self, now: Time) -> Option<Bytes> {
         self.source.next_capture().filter(|due| *due <= now)?;
         let frame = self.source.capture(now);

@@ -10,7 +10,7 @@ use super::tlp::{Answer, Outcome};
 use paceline_cc::{Controller, Recovery};
 use paceline_units::{Bytes, Time, TimeDelta};
 
-/// What the connection's one timer is set for (section 8).
+/// The purpose of the connection's one timer (section 8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Wake {
     /// Packets that may have been overtaken are late now.
@@ -119,7 +119,7 @@ impl<C: Controller> TcpSender<C> {
         let board = &self.board;
         if let Some(rack) = &mut self.rack {
             rack.tlp.sampled |= !acked.ambiguous;
-            // What was popped is still where it was: nothing new has left since.
+            // The popped result is still where it was: nothing new has left since.
             rack.on_arrived(now, self.results.iter().map(|told| (told.sequence, *board.sent(told.sequence))));
         }
     }
@@ -179,7 +179,7 @@ impl<C: Controller> TcpSender<C> {
         let rack = self.by_time();
         rack.on_sent_again(now, number);
         if is_first {
-            // What the timer watches over left just now.
+            // The segment that the timer watches over left just now.
             rack.retransmit_at = Some(now + timeout);
             self.set_timer_by_time(now);
         }
@@ -194,7 +194,7 @@ impl<C: Controller> TcpSender<C> {
         self.set_timer_by_time(now);
     }
 
-    /// What comes first, and when; nothing while nothing is under way. A probe behind a segment that is `alone` waits longer.
+    /// The first deadline, and its time; none while nothing is under way. A probe behind a segment that is `alone` waits longer.
     fn wake_by_time(&self, alone: bool) -> Option<(Time, Wake)> {
         let rack = self.rack.as_ref().filter(|_| !self.board.is_empty())?;
         let retransmit_at = rack.retransmit_at.unwrap_or(Time::MAX);
@@ -216,7 +216,7 @@ impl<C: Controller> TcpSender<C> {
         self.wake_at(now, self.wake_by_time(false));
     }
 
-    /// What would have been due before is due now.
+    /// A deadline before `now` is due now.
     fn wake_at(&mut self, now: Time, wake: Option<(Time, Wake)>) {
         self.timer = wake.map(|(due, _)| due.max(now));
     }

@@ -1,4 +1,4 @@
-//! What a TCP connection is told.
+//! Configuration of a TCP connection.
 
 use paceline_cc::FlowSetup;
 use paceline_units::{Bytes, Ecn, TimeDelta, names, params};
@@ -28,7 +28,7 @@ impl RecoveryKind {
 }
 
 names! {
-    /// What a receiver says of marks, and a sender of its answer.
+    /// A receiver's feedback of marks, and the sender's answer to it.
     pub enum EcnEcho {
         /// ECE from a mark on until CWR (RFC 3168 section 6.1.3).
         Rfc3168 = "rfc3168",
@@ -40,7 +40,7 @@ names! {
 }
 
 names! {
-    /// What a receiver knows of ECN.
+    /// A receiver's support of ECN.
     pub enum EcnSupport {
         /// Accurate feedback (RFC 9768), and all before it.
         Accurate = "accurate",
@@ -52,7 +52,7 @@ names! {
 }
 
 params! {
-    /// What a TCP connection does. Its defaults are what the RFCs say, with the delay of acknowledgements that is usual (200 ms).
+    /// Configuration of a TCP connection. Its defaults are what the RFCs say, with the delay of acknowledgements that is usual (200 ms).
     #[derive(Copy)]
     pub struct TcpConfig {
         {
@@ -108,7 +108,7 @@ impl TcpConfig {
         }
     }
 
-    /// What both ends do once each knows of the other that it has `support` for ECN (RFC 9768 table 2): less than accurate
+    /// Configuration of both ends once each knows of the other that it has `support` for ECN (RFC 9768 table 2): less than accurate
     /// feedback is no feedback for L4S, so that packets do not ask for it either (RFC 9331 section 4.2).
     pub(super) fn agreed(&self, support: EcnSupport) -> TcpConfig {
         let (ecn_echo, ect) = match (self.ecn_echo, support) {
@@ -134,7 +134,7 @@ impl TcpConfig {
         }
     }
 
-    /// What a QUIC connection of the usual kind does, as far as TCP can: acknowledgements wait for 25 ms at most (RFC 9000
+    /// Configuration like a usual QUIC connection's, as far as TCP can: acknowledgements wait for 25 ms at most (RFC 9000
     /// section 18.2, no text at hand), and no timeout has a floor of a second (RFC 9002 section 6.2).
     pub fn quic() -> TcpConfig {
         TcpConfig {

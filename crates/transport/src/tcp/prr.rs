@@ -7,9 +7,9 @@ use paceline_units::Bytes;
 pub struct Prr {
     delivered: u64,
     out: u64,
-    /// What was in flight when recovery began (RecoverFS).
+    /// Bytes in flight when recovery began (RecoverFS).
     flight: u64,
-    /// What may be sent until the next acknowledgement (sndcnt).
+    /// Bytes that may be sent until the next acknowledgement (sndcnt).
     allowed: u64,
 }
 

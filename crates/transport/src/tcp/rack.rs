@@ -1,5 +1,5 @@
-//! RACK (RFC 8985): losses are found by time. What was sent before something that has arrived, and is still missing when
-//! packets have had time to overtake each other, is lost; what was sent again is judged like everything else.
+//! RACK (RFC 8985): losses are found by time. A packet that was sent before one that has arrived, and is still missing when packets have
+//! had time to overtake each other, is lost; one that was sent again is judged like everything else.
 //!
 //! Segments go by their numbers in the scoreboard where the RFC has their last sequence numbers: the order is the same.
 
@@ -20,7 +20,7 @@ const PERSIST: u32 = 16;
 /// acknowledgement of a new segment tell the loss of what left just behind it.
 type Sending = (Time, bool, u64);
 
-/// What time says of a connection's losses.
+/// State of RACK: a connection's losses by time.
 #[derive(Clone, Debug)]
 pub struct Rack {
     /// The most recent transmission that is known to have arrived (RACK.xmit_ts, RACK.end_seq).
@@ -56,7 +56,7 @@ pub struct Rack {
     pub tlp: Tlp,
 }
 
-/// What the reordering window depends on besides what arrived (RFC 8985 section 6.2 step 4).
+/// Inputs of the reordering window besides arrivals (RFC 8985 section 6.2 step 4).
 #[derive(Clone, Copy, Debug)]
 pub struct Standing {
     /// Whether fast recovery or the recovery from a timeout lasts.
@@ -134,7 +134,7 @@ impl Rack {
         self.highest = self.highest.max(arrived.map(|(number, _)| number).max());
     }
 
-    /// What was declared lost was not: what is missing is judged anew.
+    /// The declared losses were none: missing packets are judged anew.
     pub fn on_spurious(&mut self) {
         (self.judged, self.reach, self.waiting) = (0, 0, 0);
     }

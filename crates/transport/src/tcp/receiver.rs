@@ -21,7 +21,7 @@ pub struct TcpReceiver {
     connected: bool,
     /// Offset of the first byte that is missing (RCV.NXT).
     next: u64,
-    /// What is there beyond, in order, apart from each other.
+    /// Bytes that are there beyond, in order, apart from each other.
     pieces: Vec<(u64, u64)>,
     /// Where the pieces that were told last begin, the newest first.
     told: [u64; SackBlocks::MOST],
@@ -34,7 +34,7 @@ pub struct TcpReceiver {
     due: Option<Time>,
     /// A segment to be sent at once, before the acknowledgement that is due.
     first: Option<Segment>,
-    /// What acknowledgements say of marks.
+    /// Flags of acknowledgements about marks.
     echo: Flags,
     marks: MarkCounter,
     heard: Heard,
@@ -192,7 +192,7 @@ impl TcpReceiver {
         }
     }
 
-    /// What the answer to a SYN that arrived with `ecn` says of ECN. The first SYN decides (RFC 9768 section 3.1.5).
+    /// Flags of ECN in the answer to a SYN that arrived with `ecn`. The first SYN decides (RFC 9768 section 3.1.5).
     fn answer_ecn(&mut self, syn: &Segment, ecn: Ecn) -> Flags {
         if !self.connected && self.config.ecn_echo == EcnEcho::Accurate {
             self.config = self.config.agreed(self.config.receiver_ecn.of_syn(syn.flags));
@@ -207,12 +207,12 @@ impl TcpReceiver {
         }
     }
 
-    /// What acknowledgements say of marks before there is one.
+    /// Flags of acknowledgements before there is a mark.
     fn first_echo(&self) -> Flags {
         if self.config.ecn_echo == EcnEcho::Accurate { self.marks.flags() } else { Flags::NONE }
     }
 
-    /// What acknowledgements say from now on. With exact echoes what was held back is acknowledged with the old state first
+    /// Sets the flags of acknowledgements from now on. With exact echoes what was held back is acknowledged with the old state first
     /// (RFC 8257 section 3.2).
     #[inline]
     fn note_mark(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
@@ -288,7 +288,7 @@ impl TcpReceiver {
         }
         self.pieces.splice(from..to, [(begin, end)]);
         if self.told[0] != begin {
-            // What was told before moves back; its own old place, if it had one, is closed.
+            // A block told before moves back; its own old place, if it had one, is closed.
             let old = self.told.iter().position(|told| *told == begin).unwrap_or(SackBlocks::MOST - 1);
             self.told.copy_within(0..old, 1);
             self.told[0] = begin;
@@ -296,7 +296,7 @@ impl TcpReceiver {
         true
     }
 
-    /// What now follows without a hole is no piece any more.
+    /// A piece that now follows without a hole is no piece any more.
     fn join_pieces(&mut self) {
         let mut joined = 0;
         while let Some((begin, end)) = self.pieces.get(joined) {

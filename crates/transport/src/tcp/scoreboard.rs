@@ -1,11 +1,11 @@
-//! What was sent and what became of it, segment by segment: RFC 6675's scoreboard, which every way of recovery uses.
+//! Segments that were sent, and their fate: RFC 6675's scoreboard, which every way of recovery uses.
 //!
 //! Segments are numbered from 0 and keep their boundaries when they are sent again. A ring holds those from the first
 //! that is not acknowledged to the last that was sent.
 
 use paceline_units::{Bytes, Time};
 
-/// What is known of a segment.
+/// State of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     /// Sent, and counted as in flight.
@@ -27,7 +27,7 @@ pub struct Sent {
     pub start: u64,
     /// Payload of the segment in bytes.
     pub payload: u32,
-    /// What is known of the segment.
+    /// State of the segment.
     pub state: State,
     /// Whether it was ever sent again: its round trip is not to be measured (Karn).
     pub resent: bool,

@@ -85,7 +85,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// As many as fit the options of a segment without timestamps (RFC 2018 section 3).
+    /// Blocks that fit the options of a segment without timestamps (RFC 2018 section 3).
     pub const MOST: usize = 4;
 
     /// An empty list of blocks.

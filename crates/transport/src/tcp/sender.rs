@@ -71,7 +71,7 @@ pub(super) struct Progress {
     /// The next segment that is lost leaves whatever the window says (RFC 6675 section 5, step 4.3).
     pub forced: bool,
     pub prr: Option<Prr>,
-    /// What duplicate acknowledgements add to the window, and the sum: what may be in flight.
+    /// Bytes that duplicate acknowledgements add to the window, and the sum: bytes that may be in flight.
     pub inflation: Bytes,
     pub limit: Option<Bytes>,
     /// Whether a partial acknowledgement restarted the timer in this recovery.
@@ -111,7 +111,7 @@ pub struct TcpSender<C> {
     /// How much the receiver lets be under way.
     pub(super) peer_window: u64,
     pub(super) progress: Progress,
-    /// What time says of losses, where they are found by time.
+    /// State of RACK, where losses are found by time.
     pub(super) rack: Option<Box<Rack>>,
     /// The blocks of the last acknowledgement: what was looked at.
     pub(super) seen: [(u64, u64); SackBlocks::MOST],
@@ -124,7 +124,7 @@ pub struct TcpSender<C> {
     pub(super) answered: u64,
     /// The next new segment says that the window was reduced.
     pub(super) say_reduced: bool,
-    /// What every segment behind the SYN says.
+    /// Flags of every segment behind the SYN.
     pub(super) says: Flags,
     /// An acknowledgement with one of these flags tells of marks; none where they are neither told nor answered.
     pub(super) heeds: Flags,
@@ -205,7 +205,7 @@ impl<C: Controller> TcpSender<C> {
         Some(Transfer { begun, completed, size })
     }
 
-    /// What the source's file holds, if it is a file that ends.
+    /// Length of the source's file, if it is a file that ends.
     fn length(&self) -> Option<Bytes> {
         if let Source::Bulk(bulk) = &self.buffer.source { bulk.length() } else { None }
     }
@@ -215,7 +215,7 @@ impl<C: Controller> TcpSender<C> {
         self.completed.is_some() || self.phase == Phase::Closed
     }
 
-    /// What counts as in flight (RFC 6675 pipe), sizes on the link.
+    /// Bytes that count as in flight (RFC 6675 pipe), sizes on the link.
     pub fn in_flight(&self) -> Bytes {
         self.board.in_flight
     }
@@ -297,7 +297,7 @@ impl<C: Controller> TcpSender<C> {
         };
         self.tell(now, Recovery::TimedOut);
         if self.board.in_flight > Bytes::ZERO {
-            // What left not long ago still counts.
+            // Segments that left not long ago still count.
             self.tell(now, Recovery::Found { found: self.board.in_flight });
         }
         if took_back {
@@ -333,7 +333,7 @@ impl<C: Controller> TcpSender<C> {
         self.apply(now, update);
     }
 
-    /// What `payload` bytes are on the link, cut into full segments.
+    /// Size of `payload` bytes on the link, cut into full segments.
     fn on_link(&self, payload: u64) -> Bytes {
         Bytes::new(payload + payload.div_ceil(self.mss) * TCP_HEADER.as_u64())
     }
@@ -438,7 +438,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
         self.refill(now);
     }
 
-    /// What was sent is repaired to the end.
+    /// Packets in flight are repaired to the end.
     fn stop(&mut self, now: Time) {
         self.rests = false;
         self.buffer.stop(self.board.end_offset);

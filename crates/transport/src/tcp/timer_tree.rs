@@ -33,7 +33,7 @@ impl TimerTree {
         }
     }
 
-    /// The one at `place` wants something when its `timeout` is due. What it has wanted for long it wants at `now`, so that
+    /// The one at `place` wants something when its `timeout` is due. A timer that has been due for long is due at `now`, so that
     /// none is before another for having waited less recently.
     #[inline]
     pub(super) fn remind(&mut self, now: Time, place: usize, timeout: Option<(Time, Reason)>) {

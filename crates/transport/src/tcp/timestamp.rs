@@ -1,5 +1,5 @@
-//! Timestamps (RFC 7323, no text at hand): segments say when they left, and acknowledgements which of them they answer. By that a
-//! sender tells the answer to a retransmission from that to the first copy, and takes back what it did for nothing (the Eifel
+//! Timestamps (RFC 7323, no text at hand): segments say when they left, and acknowledgements which of them they answer. So a
+//! sender tells the answer to a retransmission from the answer to the first copy, and takes back a needless reduction (the Eifel
 //! algorithm, RFC 3522, no text at hand).
 
 use paceline_units::Time;
@@ -19,16 +19,16 @@ pub fn is_before(stamp: u32, other: u32) -> bool {
     (stamp.wrapping_sub(other) as i32) < 0
 }
 
-/// What a receiver has heard (RFC 7323 section 4.3).
+/// Timestamps that a receiver has heard (RFC 7323 section 4.3).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heard {
-    /// What acknowledgements answer (TS.Recent); 0 before the first.
+    /// Timestamp that acknowledgements answer (TS.Recent); 0 before the first.
     pub recent: u32,
     /// Offset up to which was acknowledged last (Last.ACK.sent).
     pub acknowledged: u64,
 }
 
-/// What a receiver makes of a segment by its timestamp.
+/// A receiver's verdict on a segment by its timestamp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It is no older than what was heard.

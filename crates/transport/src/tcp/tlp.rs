@@ -9,7 +9,7 @@ const WITHOUT_SAMPLE: TimeDelta = TimeDelta::from_secs(1);
 /// No probe comes sooner: a round trip of nothing would have one for each packet.
 const LEAST: TimeDelta = TimeDelta::from_millis(1);
 
-/// What is known of probes.
+/// State of tail loss probes.
 #[derive(Clone, Copy, Debug)]
 pub struct Tlp {
     /// Offset behind everything that was sent when the last probe was, until its outcome is known (TLP.end_seq).
@@ -23,7 +23,7 @@ pub struct Tlp {
     max_ack_delay: TimeDelta,
 }
 
-/// What an acknowledgement says of a probe.
+/// Outcome of a probe by an acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// There is no probe, or nobody knows yet.

@@ -1,4 +1,4 @@
-//! What leaves next: new segments, retransmissions, and what window, recovery and the other end's window let go.
+//! The next segments to leave: new ones and retransmissions, as window, recovery and the other end's window let them.
 
 use super::scoreboard::State;
 use super::segment::{Flags, Segment, TCP_HEADER};

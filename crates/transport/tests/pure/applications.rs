@@ -17,7 +17,7 @@ const MBPS: f64 = 3.0;
 /// Payload of a packet.
 const PAYLOAD: usize = 1100;
 
-/// What the encoder of a stream makes.
+/// The encoder of a stream.
 #[derive(Clone, Copy)]
 struct Source {
     fps: u64,

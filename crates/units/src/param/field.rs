@@ -8,10 +8,10 @@ use alloc::vec::Vec;
 
 /// A type that the value of a parameter can have.
 pub trait Parameter: Sized {
-    /// What is written for it.
+    /// The kind of its values.
     const KIND: Kind;
 
-    /// What is written for this value; nothing where it is left out.
+    /// The text of this value; nothing where it is left out.
     fn to_value(&self) -> Option<Value>;
 
     /// The value that is written so, if that can be.

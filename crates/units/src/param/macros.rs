@@ -12,7 +12,7 @@ macro_rules! param_name {
     };
 }
 
-/// What is given, or else the default behind it.
+/// The given default, or else the default behind it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! param_or {
@@ -44,7 +44,7 @@ macro_rules! param_or {
 /// assert!(params.set("part", Value::Ratio(2.0)).is_err());
 /// ```
 ///
-/// What is no parameter stands first, in braces of its own. Behind the struct, `with FIELD: TYPE;` includes the parameters of
+/// A field that is no parameter stands first, in braces of its own. Behind the struct, `with FIELD: TYPE;` includes the parameters of
 /// another struct (`, without "NAME"` leaves one out), `ordered LOW <= HIGH, ...;` says which parameters must not cross,
 /// `idle PATH;` names a function that says why a parameter does nothing, `check PATH;` one that finds other contradictions,
 /// `profiles { "NAME": HELP => FUNCTION, ... }` lists named sets of values, and `usual FUNCTION;` names the set that is the default,
@@ -269,7 +269,7 @@ macro_rules! kinds {
                 match self { $( $(#[cfg($cfg)])? $enum::$variant(_) => $kind, )* }
             }
 
-            /// What it is, in a line.
+            /// Its description, in a line.
             pub fn help(&self) -> &'static str {
                 match self { $( $(#[cfg($cfg)])? $enum::$variant(_) => concat!($($help),+).trim_ascii(), )* }
             }

@@ -75,7 +75,7 @@ pub fn unknown(name: &str, specs: &[Spec]) -> ParamError {
     ParamError::new(name, "an unknown parameter", format!("one of {}", known.join(", ")))
 }
 
-/// What is said of a named set of values: what a scenario calls it, and what it is in a line.
+/// Name of a set of values in scenarios, and its description in a line.
 pub type ProfileHelp = (&'static str, &'static str);
 
 /// Parameters of which there are named sets.
@@ -98,7 +98,7 @@ pub trait Kinds: ParamSet {
     /// Name of the kind, as scenarios write it.
     fn kind(&self) -> &'static str;
 
-    /// What it is, in a line.
+    /// Its description, in a line.
     fn help(&self) -> &'static str;
 }
 

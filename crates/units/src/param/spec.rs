@@ -1,4 +1,4 @@
-//! What is said of a parameter: its kind, its range, its values, and what is wrong with one.
+//! Declaration of a parameter: its kind, its range, its values, and the errors of one.
 
 use crate::text::{self, Dimension};
 use crate::{Bitrate, Bytes, TimeDelta};
@@ -39,7 +39,7 @@ pub enum Value {
     Table(Vec<(Cow<'static, str>, Value)>),
 }
 
-/// What a parameter takes.
+/// The kind of a parameter's values.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Kind {
     /// A span of time, such as "100ms".
@@ -81,24 +81,24 @@ pub enum Need {
     OneOf,
 }
 
-/// What a parameter is.
+/// Declaration of a parameter.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Spec {
     /// Name of the parameter: the specification's, in lower case.
     pub name: &'static str,
-    /// What it takes.
+    /// Kind of its values.
     pub kind: Kind,
     /// Whether it must be given.
     pub need: Need,
     /// The parameters beside it that must not be given with it.
     pub excludes: &'static [&'static str],
-    /// What happens without it, where it has no value of its own by default; else empty.
+    /// The behaviour without it, where it has no value of its own by default; else empty.
     pub without: &'static str,
     /// The smallest and largest value, in base units (seconds, bit/s, bytes); of a list, of each of its values.
     pub range: (f64, f64),
     /// RFC section, paper equation, or FACTS section with a remark that no text was at hand.
     pub source: &'static str,
-    /// What it does, in a line.
+    /// Its effect, in a line.
     pub help: &'static str,
 }
 
@@ -107,9 +107,9 @@ pub struct Spec {
 pub struct ParamError {
     /// The name of the parameter, with those of the tables around it where they are known: `queue.target`.
     pub name: String,
-    /// What was found.
+    /// The text found.
     pub found: String,
-    /// What would be right.
+    /// The text expected.
     pub expected: Cow<'static, str>,
     /// The same said of the other one of two parameters that contradict each other.
     pub other: Option<Box<ParamError>>,
@@ -139,7 +139,7 @@ impl fmt::Display for ParamError {
 impl core::error::Error for ParamError {}
 
 impl Kind {
-    /// What it is in a word, for lists: time, rate, size, ratio, count, flag, or the names there are.
+    /// The kind in a word, for lists: time, rate, size, ratio, count, flag, or the names there are.
     pub fn unit(self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Kind::Time => "time",
@@ -167,7 +167,7 @@ impl Kind {
         })
     }
 
-    /// What a text of this kind measures, where it is a quantity.
+    /// The dimension of a text of this kind, where it is a quantity.
     pub fn dimension(self) -> Option<Dimension> {
         match self {
             Kind::Time => Some(Dimension::Time),
@@ -326,7 +326,7 @@ impl Spec {
         (self.kind.bound(self.range.0), self.kind.bound(self.range.1))
     }
 
-    /// What is expected of it, with its range.
+    /// The expected values, with their range.
     pub fn expected(&self) -> String {
         let what = match self.kind {
             Kind::Time => "a time",

@@ -153,7 +153,7 @@ fn an_included_group_is_set_by_its_own_names_but_for_what_is_left_out() {
 }
 
 crate::params! {
-    /// What stands in one table with a side.
+    /// The keys in one table with a side.
     struct Beside {
         colour: Option<u64> = None, as OneOf, where no ["shade"], "ours", "Colour of it";
         shade: Option<u64> = None, as OneOf, where no ["colour"], in 0.0, 9.0, "ours", "Shade of it";

@@ -207,7 +207,7 @@ impl<'a> PacketWriter<'a> {
     }
 }
 
-/// What a report written at tick `written` says of packets (RFC 8888 section 3.1).
+/// The entries of packets in a report written at tick `written` (RFC 8888 section 3.1).
 fn entries_of(arrivals: &[ArrivalReport], written: u64) -> impl ExactSizeIterator<Item = RawEntry> + '_ {
     arrivals.iter().map(move |arrival| {
         let ArrivalReport::Received { at, ecn } = *arrival else { return RawEntry::Missing };

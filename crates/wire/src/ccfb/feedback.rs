@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use paceline_cc::StreamId;
 use paceline_units::{Bytes, Ecn, Time};
 
-/// What a report says of one packet (RFC 8888 section 3.1).
+/// A report's entry of one packet (RFC 8888 section 3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ArrivalReport {
     /// The packet had not arrived when the report was written.
@@ -40,7 +40,7 @@ pub struct Feedback {
     pub written: Time,
     /// The report blocks, one for each stream.
     pub blocks: Vec<FeedbackBlock>,
-    /// What happened to the packets, block after block.
+    /// The arrivals of the packets, block after block.
     pub arrivals: Vec<ArrivalReport>,
 }
 
@@ -96,7 +96,7 @@ impl PacketFeedback {
         FeedbackBlock { stream: self.stream, begin: self.sequence, count: 1 }
     }
 
-    /// What the report says of its only packet.
+    /// The report's entry of its only packet.
     #[inline]
     pub fn arrival(&self) -> ArrivalReport {
         ArrivalReport::Received { at: Some(self.arrived), ecn: self.ecn }
@@ -158,7 +158,7 @@ impl RawFeedback {
     }
 }
 
-/// What an entry says, given the unwrapped report timestamp (RFC 8888 section 3.1).
+/// The arrival of an entry, given the unwrapped report timestamp (RFC 8888 section 3.1).
 fn arrival_of(entry: RawEntry, written: u64) -> ArrivalReport {
     let RawEntry::Received { ato, ecn } = entry else { return ArrivalReport::Missing };
     let at = match ato {

@@ -97,7 +97,7 @@ pub struct RawFeedback {
     pub sender_ssrc: u32,
     /// The report blocks, one for each stream.
     pub blocks: Vec<RawBlock>,
-    /// What happened to the packets, block after block.
+    /// The arrivals of the packets, block after block.
     pub entries: Vec<RawEntry>,
     /// The report timestamp: seconds mod 2^16 and 1/65536 s, the middle of an NTP timestamp.
     pub rts: u32,
@@ -143,7 +143,7 @@ pub enum RawEntry {
 }
 
 impl RawEntry {
-    /// What the 16 bits say; those of a packet not received are ignored (RFC 8888 section 3.1).
+    /// Reads the 16 bits; those of a packet not received are ignored (RFC 8888 section 3.1).
     fn from_bits(bytes: [u8; 2]) -> RawEntry {
         let bits = u16::from_be_bytes(bytes);
         if bits & RECEIVED == 0 {
@@ -180,12 +180,12 @@ pub enum ArrivalOffset {
     Unknown,
 }
 
-/// What num_reports counts (RFC 8888 section 3.1, erratum 8166).
+/// The count of num_reports (RFC 8888 section 3.1, erratum 8166).
 ///
 /// A packet is read as [`CountForm::Count`] if its blocks then fill it exactly, and only otherwise as
 /// [`CountForm::LessOne`], if they then do. An odd count is followed by 16 bits of padding that must be zero; padding
 /// whose first bit says "received" is no padding but an entry, so such a packet does not fit as a count either.
-/// Without that, a peer that writes 63 for 64 entries would always lose the newest.
+/// Without this rule, a peer that writes 63 for 64 entries would always lose the newest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CountForm {
     /// num_reports is the number of packets in the block.

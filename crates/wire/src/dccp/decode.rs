@@ -36,7 +36,7 @@ pub fn decode_in_udp(bytes: &[u8]) -> Result<Packet, WireError> {
     read(bytes).map(|(packet, _)| packet)
 }
 
-/// What a packet shows before its options are read.
+/// The fields of a packet that can be read before its options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Glance {
     /// Source and destination port of DCCP.

@@ -6,7 +6,7 @@
 //! - [`glance`]: whether a datagram's payload is a packet, for who passes it on.
 //! - [`to_ip`]: the packet of a datagram as it would be by itself on IP, for captures.
 //!
-//! What a receiver must ignore is an error here: who gets one drops the packet and answers nothing (section 8.5, step 1).
+//! A packet that a receiver must ignore is an error here: its caller drops the packet and answers nothing (section 8.5, step 1).
 
 mod checksum;
 mod crc32c;

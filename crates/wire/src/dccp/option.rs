@@ -81,7 +81,7 @@ pub enum DccpOption {
     ChangeR(FeatureOption),
     /// From the feature's remote: end one (section 6.2).
     ConfirmR(FeatureOption),
-    /// What a server without state wants back (section 8.1.4).
+    /// State that a server without memory wants back (section 8.1.4).
     InitCookie(Vec<u8>),
     /// Packets without data directly before this one (section 7.7).
     NdpCount(u64),

@@ -115,7 +115,7 @@ impl PacketType {
     }
 }
 
-/// What a packet's type adds to the generic header.
+/// Fields that a packet's type adds to the generic header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Body {
     /// DCCP-Request (section 5.2).
@@ -227,7 +227,7 @@ impl Body {
     }
 }
 
-/// What lies in the application data area.
+/// The content of the application data area.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Payload {
     /// Bytes of the application.
@@ -311,7 +311,7 @@ pub struct Packet {
     pub ports: Ports,
     /// 4 bits for the sender's congestion control (CCVal; CCID 3's window counter).
     pub ccval: u8,
-    /// What the checksum covers (CsCov): 0 everything, else the header and (n - 1) * 4 bytes of payload.
+    /// Coverage of the checksum (CsCov): 0 everything, else the header and (n - 1) * 4 bytes of payload.
     pub coverage: u8,
     /// Whether only the low 24 bits of the numbers are sent (X = 0).
     pub short: bool,

@@ -69,7 +69,7 @@ mod types {
     pub const ALIVE_REPLY: u8 = 132;
 }
 
-/// What packets have in common that are treated alike along their path: a 5-tuple, and the DSCP and ECN field that go with it
+/// The fields of packets that are treated alike along their path: a 5-tuple, and the DSCP and ECN field that go with it
 /// (RFC 8699 section 5.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct FiveTuple {
@@ -99,7 +99,7 @@ impl fmt::Display for FiveTuple {
     }
 }
 
-/// What flows must have in common to share.
+/// The property that flows must have in common to share.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum GroupKey {
     /// A name: printable, 1 to [`MAX_NAME`] bytes.
@@ -120,7 +120,7 @@ impl fmt::Display for GroupKey {
     }
 }
 
-/// What a controller computed, with its number.
+/// A value that a controller computed, with its number.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Update {
     /// Counts the updates of a flow: an answer says which was the last that it knew.
@@ -138,11 +138,11 @@ pub struct Join {
     pub kind: String,
     /// The kind's parameters: `name=value`, with a space between two.
     pub settings: String,
-    /// What the flow's controller steers by at the beginning.
+    /// The controller's value at the beginning.
     pub update: Update,
 }
 
-/// What a process says.
+/// A message of a process.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Request {
     /// A flow begins to share.
@@ -190,14 +190,14 @@ impl Refusal {
     ];
 }
 
-/// What the exchange holds of a flow.
+/// The exchange's state of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct State {
     /// The flow, as its process counts.
     pub flow: u32,
     /// Number of the flow's last update that the exchange knew.
     pub number: u32,
-    /// What the flow is to take; absent if nothing was assigned since that update.
+    /// The value that the flow is to take; absent if nothing was assigned since that update.
     pub assigned: Option<Assigned>,
     /// Flows of the group.
     pub members: u32,
@@ -207,7 +207,7 @@ pub struct State {
     pub rate: Bitrate,
 }
 
-/// What the exchange says.
+/// A message of the exchange.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reply {
     /// The first message to a process.
@@ -228,7 +228,7 @@ pub enum Reply {
     },
     /// The answer to [`Request::Alive`].
     Alive {
-        /// What the request said.
+        /// The number in the request.
         echo: u64,
     },
 }

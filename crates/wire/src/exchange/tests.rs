@@ -90,7 +90,7 @@ fn messages_are_read_as_they_were_written() {
     }
 }
 
-/// What `decode_request` says of an update in which the bytes at `at` are replaced.
+/// The error of `decode_request` for an update in which the bytes at `at` are replaced.
 fn refusal(at: usize, value: &[u8]) -> String {
     let mut bytes = UPDATE[..56].to_vec();
     bytes[at..at + value.len()].copy_from_slice(value);

@@ -37,7 +37,7 @@ pub struct RtcpPacket<'a> {
     pub packet_type: u8,
     /// The 5 bits of report count, source count or feedback message type (FMT).
     pub count: u8,
-    /// What follows the header, padding out.
+    /// Bytes that follow the header, padding out.
     pub body: &'a [u8],
     /// The whole packet, padding in.
     pub bytes: &'a [u8],
@@ -93,11 +93,11 @@ impl<'a> Iterator for Packets<'a> {
     }
 }
 
-/// That a datagram is a compound packet that a participant of a session may believe (RFC 3550 appendix A.2): it begins with a
+/// Checks that a datagram is a compound packet that a participant of a session may believe (RFC 3550 appendix A.2): it begins with a
 /// report without padding, and its packets are all of version 2 and fill it.
 ///
 /// # Errors
-/// What of these it is not. A datagram that begins with anything else may be reduced in size (RFC 5506): then it is no error
+/// The first of these rules that it breaks. A datagram that begins with anything else may be reduced in size (RFC 5506): then it is no error
 /// of its sender, if that was agreed on.
 pub fn expect_compound(datagram: &[u8]) -> Result<(), WireError> {
     let [head, packet_type, ..] = field::<HEADER>(datagram, 0, "RTCP header")?;
@@ -112,7 +112,7 @@ pub fn expect_compound(datagram: &[u8]) -> Result<(), WireError> {
     packets(datagram).find_map(Result::err).map_or(Ok(()), Err)
 }
 
-/// That a packet is of this type, and has this count where one is said.
+/// Checks that a packet is of this type, and has this count where one is given.
 fn expect(
     packet: &RtcpPacket<'_>,
     (packet_type, count): (u8, Option<u8>),

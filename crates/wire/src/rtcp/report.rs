@@ -15,7 +15,7 @@ pub const BLOCK: usize = 24;
 /// Bytes of what a sender says of itself.
 const SENDER_INFO: usize = 20;
 
-/// What a sender says of its stream.
+/// A sender's figures of its stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SenderInfo {
     /// When the report left: seconds since 1900 in the upper 32 bits, their fraction in the lower (RFC 3550 section 4).
@@ -28,7 +28,7 @@ pub struct SenderInfo {
     pub octets: u32,
 }
 
-/// What a receiver says of one stream.
+/// A receiver's figures of one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReportBlock {
     /// SSRC of the stream.
@@ -55,11 +55,11 @@ pub const CUMULATIVE_LOST: core::ops::RangeInclusive<i32> = -0x80_0000..=0x7f_ff
 pub struct Report<'a> {
     /// SSRC of the reporter.
     pub ssrc: u32,
-    /// What a sender says of itself; none in a receiver report.
+    /// The sender's own figures; none in a receiver report.
     pub sender: Option<SenderInfo>,
     /// The blocks, [`BLOCK`] bytes each.
     blocks: &'a [u8],
-    /// What a profile has added behind them.
+    /// Bytes that a profile has added behind them.
     pub extension: &'a [u8],
 }
 

@@ -55,7 +55,7 @@ fn feedback() -> impl Strategy<Value = Feedback> {
     })
 }
 
-/// What a peer can know of `feedback`: offsets out of range and arrivals after the report have no time.
+/// The part of `feedback` that a peer can know: offsets out of range and arrivals after the report have no time.
 fn as_reported(feedback: &Feedback) -> Feedback {
     let mut reported = feedback.clone();
     for arrival in &mut reported.arrivals {

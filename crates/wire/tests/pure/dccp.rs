@@ -323,7 +323,7 @@ proptest! {
     #[test]
     fn any_bytes_never_panic(found in prop::collection::vec(any::<u8>(), 0..1100)) {
         let _ = decode(&found, &V4);
-        // Who passes packets on and who reads them agree on what is one.
+        // A relay and a reader of packets agree on what is one.
         let sound = decode_in_udp(&found).is_ok();
         prop_assert_eq!(glance(&found).is_ok(), sound);
         prop_assert_eq!(to_ip(&found, &V6, Ecn::Ce, &mut Vec::new()).is_ok(), sound);

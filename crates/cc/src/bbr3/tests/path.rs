@@ -176,7 +176,7 @@ impl Path {
         path
     }
 
-    /// One that has come into a phase.
+    /// A path whose flow has come into a phase.
     #[track_caller]
     pub fn in_phase(rate: f64, queue: usize, phase: Phase) -> Path {
         let mut path = Path::new(rate, queue);

@@ -91,7 +91,7 @@ impl AckRatio {
         self.ratio = self.ratio.max(least).min(most);
     }
 
-    /// What the receiver is to be told, at most once in `interval`.
+    /// The Ack Ratio to tell the receiver, at most once in `interval`.
     #[inline]
     pub(super) fn request(&mut self, now: Time, interval: impl Fn() -> TimeDelta) -> Option<u16> {
         let due = |(ratio, at): (u64, Time)| ratio != self.ratio && now.saturating_since(at) >= interval();

@@ -9,7 +9,7 @@ use crate::{
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
-/// What one acknowledgement says for the first time.
+/// The news in one acknowledgement.
 #[derive(Clone, Copy, Default)]
 struct News {
     /// Packets received unmarked that were in the pipe, and the newest of them.
@@ -154,7 +154,7 @@ impl Ccid2 {
         }
     }
 
-    /// What was not acknowledged before. `Missing` is no news: losses are inferred.
+    /// Packets that were not acknowledged before. `Missing` is no news: losses are inferred.
     #[inline]
     fn read(&mut self, report: &PacketsReport<'_>) -> News {
         let mut news = News::default();

@@ -174,8 +174,8 @@ impl Flight {
         (self.pipe, self.bytes) = (0, 0);
     }
 
-    /// What is not remembered: from the oldest on what was received, or lies so far back that it will not be. What was
-    /// given up may still be acknowledged, and then tells the round-trip time.
+    /// Forgets packets, from the oldest on: each that was received, or lies so far back that it will not be. A packet that was given up
+    /// may still be acknowledged, and then tells the round-trip time.
     fn retire(&mut self) {
         while let Some(packet) = self.packets.front() {
             let open = match packet.state {

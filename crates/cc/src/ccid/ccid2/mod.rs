@@ -1,8 +1,8 @@
 //! CCID 2: TCP-like congestion control for DCCP, with packets in its window and congestion control of acknowledgements
 //! (RFC 4341).
 //!
-//! The transport reads Ack Vectors and says which packets are received or marked; what that means is decided here. What
-//! differs from the text is in DEVIATIONS.md beside this file.
+//! The transport reads Ack Vectors and says which packets are received or marked; what that means is decided here. Differences from the
+//! text are in DEVIATIONS.md beside this file.
 
 mod ack_ratio;
 mod controller;
@@ -25,8 +25,8 @@ use window::Window;
 
 /// The sender half. It has no receiver half: Ack Vectors say what arrived.
 ///
-/// `assign` overwrites window and threshold (slow start ends); a rate becomes rate x srtt in largest packets. What a raised
-/// window has room for leaves over a round trip.
+/// `assign` overwrites window and threshold (slow start ends); a rate becomes rate x srtt in largest packets. The room of a raised window
+/// is used over a round trip.
 #[derive(Clone, Debug)]
 pub struct Ccid2 {
     params: Params,

@@ -13,12 +13,12 @@ params! {
         initial_window: Bytes = Bytes::new(4380), in 1.0, 1e6, "RFC 3390 1", "First window where that is between 2 and initial_cwnd largest packets";
         initial_cwnd: u64 = 4, in 1.0, 1000.0, "RFC 4341 5 (at most four)", "Most packets in the first window";
         numdupack: u64 = 3, in 1.0, 16.0, "RFC 4341 5 (NUMDUPACK)", "Later packets received that make a missing packet a lost one";
-        beta: f64 = 0.5, in 0.0, 1.0, "RFC 4341 5", "What a congestion event leaves of the window, and a timeout of the threshold, rounded down";
+        beta: f64 = 0.5, in 0.0, 1.0, "RFC 4341 5", "Part of the window that a congestion event leaves, and of the threshold after a timeout, rounded down";
         slow_start_packets: u64 = 2, in 1.0, 10.0, "RFC 4341 5 (two; ns-2.35 has one)", "Packets newly acknowledged, of Ack Ratio at most in one acknowledgement, that slow start grows by one for";
         count_beside_losses: bool = false, "ns-2.35's DCCP; RFC 4341 5 is silent", "Packets acknowledged count for the window's growth beside losses too: only a congestion event begins the count anew";
         ssthresh_min: u64 = 2, in 1.0, 1000.0, "RFC 4341 5", "Smallest threshold after a halving, in packets";
         ssthresh_held: bool = false, "RFC 5681 3.1, after eq. 4; RFC 4341 5 halves at each timeout", "A timeout leaves the threshold as it is if nothing is acknowledged that left after the last one";
-        late_counts: bool = false, "RFC 5681 3.1 (new data that is acknowledged); RFC 4341 5 is silent", "What a timeout gave up and arrives after all lets the window grow";
+        late_counts: bool = false, "RFC 5681 3.1 (new data that is acknowledged); RFC 4341 5 is silent", "A packet that a timeout gave up and that arrives after all lets the window grow";
         rate_limited_increase: bool = false, "draft-ietf-ccwg-ratelimited-increase, Rate-Limited Increase", "A window that is not used grows too, up to what a window as large as the largest flight since the last reduction would become; else it grows only while it is used";
         rto_initial: TimeDelta = ms(3000), in 0.01, 60.0, "RFC 4341 5 (RFC 2988, quoted in RFC 6298 appendix A)", "Timeout before the first round-trip time";
         rto_min: TimeDelta = ms(0), in 0.0, 60.0, "RFC 4341 5 (no minimum of 1 s)", "Smallest timeout";

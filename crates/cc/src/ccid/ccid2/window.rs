@@ -5,7 +5,7 @@ use paceline_units::{Bytes, Time, TimeDelta};
 
 /// No window is larger.
 const MOST: u64 = 1 << 40;
-/// What `ssthresh` is at first: arbitrarily high.
+/// The first `ssthresh`: arbitrarily high.
 const NO_THRESHOLD: u64 = u64::MAX;
 
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl Window {
         (self.ssthresh != NO_THRESHOLD).then_some(self.ssthresh)
     }
 
-    /// What was asked for from outside. Near the window, at most two packets above it or one below, as when a group shares
+    /// A window that is asked for from outside. Near the window, at most two packets above it or one below, as when a group shares
     /// what an acknowledgement adds, the phase goes on; a jump ends slow start.
     pub(super) fn assign(&mut self, packets: u64) {
         let (packets, slow_start) = (packets.clamp(1, MOST), self.in_slow_start());
@@ -132,7 +132,7 @@ impl Window {
         } else if self.params.restart_after_idle {
             self.cwnd = self.cwnd.min(self.initial);
         }
-        // What the window did counts from now on.
+        // The window's changes count from now on.
         self.last_sent = Some(now);
         self.acked = 0;
     }
@@ -151,7 +151,7 @@ impl Window {
         }
     }
 
-    /// What a window as large as the largest flight would become (`limit(maxFS)`).
+    /// The window that would follow from one as large as the largest flight (`limit(maxFS)`).
     fn limit(&self) -> u64 {
         let flight = self.largest_flight;
         let more = if self.in_slow_start() { flight / self.params.slow_start_packets.max(1) } else { 1 };

@@ -1,7 +1,7 @@
 //! CCID 3: TFRC for DCCP (RFC 4342, as RFC 5348 updates it).
 //!
 //! The sender half is TFRC's with a window counter in place of its round-trip time on packets; the receiver half counts
-//! loss events by that counter and reports loss intervals. What differs from the texts is in DEVIATIONS.md beside this
+//! loss events by that counter and reports loss intervals. Differences from the texts are in DEVIATIONS.md beside this
 //! file and in `tfrc/DEVIATIONS.md`.
 
 mod controller;

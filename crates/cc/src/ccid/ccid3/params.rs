@@ -28,8 +28,8 @@ params! {
 
 impl Params {
     /// ns-2.35's agent follows the drafts of October 2003: slow start from a packet per round trip, twice the last
-    /// X_recv at most, no discounting. Its loss history is made with eight intervals of zero packets, which count. What
-    /// each moves is in DEVIATIONS.md.
+    /// X_recv at most, no discounting. Its loss history is made with eight intervals of zero packets, which count. The effect of each is in
+    /// DEVIATIONS.md.
     fn ns2() -> Params {
         Params {
             p_tolerance: 0.05,

@@ -26,7 +26,7 @@ pub struct Ccid3Receiver {
     steps: u64,
     counter_modulo: bool,
     feedback_timer: bool,
-    /// What arrived; absent before the first packet.
+    /// Arrivals; absent before the first packet.
     packets: Option<Reception>,
     history: LossHistory,
     clock: CounterClock,
@@ -112,7 +112,7 @@ impl Ccid3Receiver {
         1.0 / self.equation.loss_event_rate_within(s, r, x_target, self.p_tolerance)
     }
 
-    /// What makes places of numbers in the loss history: packets without data have none.
+    /// The difference of numbers and places in the loss history: packets without data have none.
     fn others(&self) -> u64 {
         0_u64.wrapping_sub(self.non_data)
     }

@@ -26,7 +26,7 @@ fn arrive(receiver: &mut Ccid3Receiver, arrival: &Arrival) -> Option<ReceiverRep
     receiver.on_arrival(now, arrival).then(|| receiver.report(now)).flatten()
 }
 
-/// Those of `count` packets that `lost` does not name, and those that `marked` names marked.
+/// Takes in those of `count` packets that `lost` does not name, and those that `marked` names marked.
 fn hear(count: u64, lost: impl Fn(u64) -> bool, marked: impl Fn(u64) -> bool) -> Ccid3Receiver {
     let mut receiver = Ccid3Receiver::new(&plain());
     for n in (0..count).filter(|n| !lost(*n)) {

@@ -41,7 +41,7 @@ impl WindowCounter {
         }
     }
 
-    /// What a packet sent now carries, unwrapped.
+    /// The counter that a packet sent now carries, unwrapped.
     #[inline]
     fn at(&self, now: Time, rtt: Option<f64>) -> u64 {
         let (until, under) = self.same;

@@ -1,4 +1,4 @@
-//! What no sequence of calls may do.
+//! Properties that no sequence of calls may break.
 
 use super::*;
 use proptest::prelude::*;
@@ -90,7 +90,7 @@ proptest! {
             let all: f64 = group.members().iter().map(|member| member.rate().as_bps_f64()).sum();
             let sum = group.sum().as_bps_f64();
             prop_assert!(sum.is_finite() && sum <= 1e12 * 70.0, "{sum}");
-            // Who joins or leaves is shared with at the next update.
+            // The next update shares with a flow that joins, and after one that leaves.
             if kind != "passive" && call > 1 {
                 prop_assert!(all <= sum * (1.0 + 1e-9) + 1.0, "{all} of {sum}");
             }

@@ -66,7 +66,7 @@ impl Altered {
         newest.map_or(now, |sent| now.min(sent + TimeDelta::from_millis(41)))
     }
 
-    /// What is left of the transport's verdicts: to the deaf, bytes and no reason to reduce.
+    /// The rest of the transport's verdicts: to the deaf, bytes and no reason to reduce.
     fn heard_of(&self, recovery: Recovery) -> Option<Recovery> {
         let deaf = matches!(self.alteration, Alteration::DeafToLoss | Alteration::Greedy);
         match recovery {

@@ -30,7 +30,7 @@ const EXTREMES: [u64; 8] = [0, 1, 1 << 16, 1 << 32, i64::MAX as u64, 1 << 63, u6
 pub enum Flight {
     /// From the newest sent down to the highest acknowledged, lost ones in (RFC 8298 section 4.1.2).
     ToHighestAcknowledged,
-    /// What a transport that retransmits tells: sent adds, delivered and declared lost takes out (RFC 6675 section 4,
+    /// Recovery of a transport that retransmits: sent adds, delivered and declared lost takes out (RFC 6675 section 4,
     /// pipe). When nothing is missing, nothing is in flight.
     Pipe,
     /// Sent adds; received takes out, three received later takes out, a timeout takes all out (RFC 4341 section 5).

@@ -3,7 +3,7 @@
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use std::collections::VecDeque;
 
-/// What a link does to packets. All flows share it.
+/// A link's treatment of packets. All flows share it.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkConfig {
     pub rate: Bitrate,

@@ -1,4 +1,4 @@
-//! What every controller must do, whatever it is inside. Every kind of the registry is a member under each of its profiles;
+//! The duties of every controller, whatever it is inside. Every kind of the registry is a member under each of its profiles;
 //! what its source's own rules excuse stands in [`excused`].
 //!
 //! A check is a function from a [`Member`] to `Result`: the suite demands success of every member, and failure of every
@@ -29,7 +29,7 @@ type Make = Rc<dyn Fn() -> Box<dyn Controller>>;
 #[derive(Clone)]
 pub struct Member {
     pub name: String,
-    /// What its packets carry.
+    /// The ECN field of its packets.
     pub ecn: Ecn,
     /// How far it may send beyond the window it shows.
     pub slack: Bytes,
@@ -72,13 +72,13 @@ impl Member {
         }
     }
 
-    /// One that knows no window and no delay, on links that queue a round trip.
+    /// A controller that knows no window and no delay, on links that queue a round trip.
     fn driven_by_loss(self, unaffected_by: &'static [altered::Alteration]) -> Member {
         Member { longest_wait: TimeDelta::from_millis(100), unaffected_by, ..self }
             .exempt(FILLS_QUEUES.0, FILLS_QUEUES.1)
     }
 
-    /// One that takes a mark for a loss: 20 % of marks leave it less than a packet a frame.
+    /// A controller that takes a mark for a loss: 20 % of marks leave it less than a packet a frame.
     fn marked_every(self, mark_every: u64) -> Member {
         Member { mark_every, ..self }
     }
@@ -124,7 +124,7 @@ impl Member {
     }
 }
 
-/// What every controller is told of its flow.
+/// The flow's facts that every controller is told.
 pub fn setup() -> FlowSetup {
     FlowSetup::new(LARGEST)
 }
@@ -204,7 +204,7 @@ const UM_UNAFFECTED: &[Alteration] = &[
 const GCC_UNAFFECTED: &[Alteration] =
     &[Alteration::Generous, Alteration::Credulous, Alteration::DeafToCe, Alteration::Sleepless];
 
-/// What a kind is tested with instead of a profile's own values.
+/// Test values of a kind instead of a profile's own.
 fn fit(params: &ControllerParams) -> ControllerParams {
     let mut params = params.clone();
     if let ControllerParams::Gcc(gcc) = &mut params {
@@ -221,7 +221,7 @@ const FIXED_UNAFFECTED: &[Alteration] = &[Alteration::Generous, Alteration::Slee
 const UNCONTROLLED_UNAFFECTED: &[Alteration] =
     &[Alteration::Generous, Alteration::Sleepless, Alteration::Credulous, Alteration::Moody];
 
-/// What the tuning of a profile of SCReAM has cost: found by this suite, the search looked at single flows.
+/// The cost of tuning a profile of SCReAM: found by this suite, the search looked at single flows.
 fn tuned(member: Member, profile: &str) -> Member {
     let unfair = "tuned for a flow alone: of two, the one that came first keeps more";
     let empty = "tuned for an empty queue: the step leaves less of one than the band asks for";

@@ -121,7 +121,7 @@ impl Flow {
             Allowance::Bytes(bytes) => self.size <= bytes,
             Allowance::Packets(packets) => packets > 0,
         };
-        // One that broke its promise is heard no further: it might send without end.
+        // A controller that broke its promise is heard no further: it might send without end.
         allowed && now >= self.next_send && self.record.beyond.is_none()
     }
 

@@ -79,7 +79,7 @@ impl Controller for Shifted {
     }
 
     fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
-        // What is due before the world's zero is due at once.
+        // A timeout before the world's zero is due at once.
         self.inner
             .next_timeout()
             .map(|(due, why)| (Time::ZERO + due.saturating_since(Time::ZERO + self.by), why))

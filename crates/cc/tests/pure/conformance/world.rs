@@ -30,7 +30,7 @@ pub fn at(seconds: f64) -> Time {
     Time::from_secs_f64(seconds)
 }
 
-/// What happened to a flow.
+/// The events of a flow.
 #[derive(Default)]
 pub struct Record {
     /// Arrivals: when, bytes, wait in the queue.
@@ -139,7 +139,7 @@ impl FlightModel {
         highest.into_iter().for_each(|packet| self.acknowledged(packet.sequence));
     }
 
-    /// What is outstanding is forgotten by definition.
+    /// Outstanding packets are forgotten by definition.
     fn stalled(&mut self) {
         self.outstanding.clear();
         self.ack_vector.timed_out();
@@ -161,7 +161,7 @@ impl FlightModel {
     }
 }
 
-/// What comes back.
+/// Feedback that comes back.
 enum Feedback {
     Packets(Vec<PacketResult>),
     Half(ReceiverReport),
@@ -339,7 +339,7 @@ impl Flow {
         }
     }
 
-    /// What arrived since the last report, and what is missing between.
+    /// Packets that arrived since the last report, and the missing ones between.
     fn report(&mut self, now: Time, config: &LinkConfig) {
         if let Some(half) =
             self.half.as_mut().filter(|half| half.next_timeout().is_some_and(|due| due <= now))

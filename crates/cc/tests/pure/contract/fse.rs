@@ -17,7 +17,7 @@ fn update(controller: &dyn Controller, who: usize) -> FlowUpdate {
     FlowUpdate { flow, own, taken: None, desired: None, rtt: None, priority: Priority::ONE }
 }
 
-/// What a host does after an update: hands the group the flow's share and passes the assignments on.
+/// A host's steps after an update: it hands the group the flow's share and passes the assignments on.
 fn exchange(group: &mut AnyCoupling, flows: &mut [&mut dyn Controller], who: usize) {
     let update = update(flows[who], who);
     for assignment in group.update(ms(0), &update) {

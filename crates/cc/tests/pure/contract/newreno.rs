@@ -93,7 +93,7 @@ impl Controller for NewReno {
             Recovery::SynLost => self.cwnd = MSS,
             Recovery::TimedOut => {
                 self.reduce(true);
-                // What was outstanding is sent again from one segment on, in slow start.
+                // Outstanding data is sent again from one segment on, in slow start.
                 (self.pipe, self.recovering) = (0, false);
             }
             Recovery::Spurious => {

@@ -45,7 +45,7 @@ pub trait Near {
     }
 }
 
-/// What a transport tells the controller.
+/// The transport's part towards the controller.
 pub enum Told {
     Delivered(PacketResult),
     Recovery(paceline_cc::Recovery),
@@ -71,7 +71,7 @@ impl Near for Datagrams {
     }
 }
 
-/// What the path does to packets.
+/// The path's treatment of packets.
 pub struct Path {
     pub delay: TimeDelta,
     /// Which of all packets, counted as they are sent, do not arrive.
@@ -170,7 +170,7 @@ impl<'a> Run<'a> {
 
     fn step(&mut self) {
         let now = self.now;
-        // What an acknowledgement allows leaves before the next is read: the flight does not run dry in a burst of them.
+        // Data that an acknowledgement allows leaves before the next is read: the flight does not run dry in a burst of them.
         if self.may_send() && self.next_send <= now {
             self.send();
         } else if self.back.front().is_some_and(|(at, _)| *at <= now) {

@@ -11,7 +11,7 @@ const BURST: Bytes = Bytes::new(20_000);
 const EVERY: TimeDelta = TimeDelta::from_millis(500);
 const PATIENCE: TimeDelta = TimeDelta::from_millis(300);
 
-/// What is known of the burst under way.
+/// The burst under way.
 struct Burst {
     id: u64,
     due: Time,

@@ -20,7 +20,7 @@ fn settled(drops: Drops, until: u64) -> f64 {
 
 #[test]
 fn on_a_fixed_loss_pattern_the_rate_goes_where_the_equation_says() {
-    // Those that lose one packet at a time.
+    // The patterns that lose one packet at a time.
     for (drops, p) in LOSS_PATTERNS.into_iter().take(3) {
         let (found, expected) = (settled(drops, 200_000), throughput(SIZE, 0.1, p));
         assert!((0.95..1.05).contains(&(found / expected)), "p {p}: {found} B/s, expected {expected}");

@@ -13,7 +13,7 @@ const DUPLICATES: usize = 3;
 
 #[derive(Default)]
 pub struct TfrcReceiver {
-    /// What arrived above the highest decided number, with its arrival.
+    /// Packets above the highest decided number, with their arrival.
     pending: BTreeMap<u64, Time>,
     /// Everything below is decided; when the last below arrived.
     decided: (u64, Time),

@@ -37,7 +37,7 @@ impl Raw {
         self.replies()
     }
 
-    /// What is refused, and in which words.
+    /// The refusal of a request, and its words.
     fn refused(&mut self, now: Time, request: &Request) -> (Refusal, String) {
         match self.say(now, request).as_slice() {
             [Reply::Refused { refusal, text, .. }] => (*refusal, text.clone()),
@@ -45,7 +45,7 @@ impl Raw {
         }
     }
 
-    /// What the flow of the request hears; others of its group may hear too.
+    /// The state that the flow of the request hears; others of its group may hear too.
     fn state(&mut self, now: Time, request: &Request) -> State {
         let (Request::Join(Join { update, .. }) | Request::Update(update)) = request else {
             panic!("no flow")

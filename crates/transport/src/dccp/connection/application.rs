@@ -1,4 +1,4 @@
-//! What the application does: send, receive, close.
+//! The calls of the application: send, receive, close.
 
 use super::receive::Delivered;
 use super::{Connection, Event, Queued, State};
@@ -94,7 +94,7 @@ impl<F: Ccids> Connection<F> {
         Ok(count)
     }
 
-    /// What happened, the oldest first.
+    /// The next event, the oldest first.
     pub fn poll_event(&mut self) -> Option<Event> {
         let event = self.events.pop_front();
         if let Some(Event::Received { .. }) = event {
@@ -155,7 +155,7 @@ impl<F: Ccids> Connection<F> {
         verdict
     }
 
-    /// What was queued when larger datagrams were taken must not leave unfragmentable (section 14.2). Answers the largest.
+    /// A packet queued when larger datagrams were taken must not leave unfragmentable (section 14.2). Answers the largest.
     pub(super) fn discard_too_large(&mut self, now: Time) -> Bytes {
         let max = self.max_datagram();
         self.keep_queued(now, |queued| queued.payload.len() as u64 <= max.as_u64());
@@ -180,8 +180,8 @@ impl<F: Ccids> Connection<F> {
         }
     }
 
-    /// The application had no use for a datagram that was delivered: the other end hears why. What was said of a packet
-    /// before is never taken back (RFC 4340 section 11.7).
+    /// The application had no use for a datagram that was delivered: the other end hears why. An earlier word on a packet is never taken
+    /// back (RFC 4340 section 11.7).
     pub fn report_dropped(&mut self, sequence: SequenceNumber, code: DropCode) {
         let number = self.gsr + sequence.since(self.isr.plus(self.gsr));
         self.received.set_dropped(number, code);
@@ -198,7 +198,7 @@ impl<F: Ccids> Connection<F> {
         self.steer(now, |sender| sender.assign(now, assigned));
     }
 
-    /// What congestion control wants the media to be, headers in; absent where it sets no rate.
+    /// Bitrate of the media by congestion control, headers in; absent where it sets no rate.
     pub fn target_bitrate(&self) -> Option<Bitrate> {
         self.sender.as_ref()?.snapshot().target
     }

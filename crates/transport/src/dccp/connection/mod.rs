@@ -40,7 +40,7 @@ const SHORTEST_RTT: TimeDelta = TimeDelta::from_millis(1);
 /// Events that wait at most, datagrams and the end apart.
 const MOST_NOTICES: usize = 64;
 
-/// What is to be sent besides data. One of each waits at most.
+/// Packets and options to be sent besides data. One of each waits at most.
 #[derive(Clone, Debug, Default)]
 struct Pending {
     reset: Option<Packet>,
@@ -99,7 +99,7 @@ pub struct Connection<F: Ccids> {
     sender: Option<F::Sender>,
     receiver: Option<F::Receiver>,
     allowance: Allowance,
-    /// What the application allows, for a sender half that is made later.
+    /// Limits of the application, for a sender half that is made later.
     pub(in crate::dccp) limits: Option<Limits>,
     key_frame_wanted: bool,
     pacer: Pacer,
@@ -115,7 +115,7 @@ pub struct Connection<F: Ccids> {
     pending: Pending,
     repeat: Option<Repeat>,
     cookies: Vec<Vec<u8>>,
-    /// What every Request, or Response, carries.
+    /// Payload of every Request, or Response.
     early: Payload,
     early_received: bool,
     pub(in crate::dccp) srtt: Option<TimeDelta>,
@@ -287,7 +287,7 @@ impl<F: Ccids> Connection<F> {
         &self.counters
     }
 
-    /// What the last acknowledgement said of packets, the oldest first. Numbers count from this end's first packet.
+    /// The last acknowledgement's results of packets, the oldest first. Numbers count from this end's first packet.
     pub fn told(&self) -> &[PacketResult] {
         &self.sent.results
     }
@@ -409,7 +409,7 @@ impl<F: Ccids> Connection<F> {
     }
 }
 
-/// What is asked for and what would be accepted.
+/// Feature values to ask for and to accept.
 fn preferences<F: Ccids>(config: &DccpConfig, ccids: &F, server: bool) -> Features {
     use Location::{Local, Remote};
     let mut features = Features::new(server);

@@ -18,7 +18,7 @@ const LONGEST_COOKIES: usize = 640;
 /// The Sequence Window does not grow beyond: more packets are not remembered.
 const WIDEST_WINDOW: u64 = 1 << 18;
 
-/// What a packet's options said that is used later.
+/// Options of a packet that are used later.
 #[derive(Clone, Debug)]
 pub(super) struct Read {
     pub(super) ndp_count: u64,
@@ -32,12 +32,12 @@ pub(super) struct Read {
     receive_rate: Option<u32>,
     /// Loss Intervals, the newest first (RFC 4342 section 8.6).
     intervals: Vec<LossInterval>,
-    /// What Ack Vectors and Data Dropped come to so far.
+    /// The sum of Ack Vectors and Data Dropped so far.
     told: AckOptions,
 }
 
 impl Read {
-    /// What no options say.
+    /// The reading of no options.
     pub(super) const NOTHING: Read = Read {
         ndp_count: 0,
         checksum: None,
@@ -209,7 +209,7 @@ impl<F: Ccids> Connection<F> {
         self.tell(Event::Feature(change));
     }
 
-    /// What the packet acknowledges, to the histories and to congestion control.
+    /// Tells the packet's acknowledgements to the histories and to congestion control.
     #[inline(always)]
     pub(super) fn tell_acknowledged(
         &mut self,
@@ -257,7 +257,7 @@ impl<F: Ccids> Connection<F> {
         }
         self.tell_sender(now, acknowledgment, read);
         self.widen_window(now, acknowledgment);
-        // What lies before the window of acknowledgements is never asked for again.
+        // A packet before the window of acknowledgements is never asked for again.
         self.sent.forget_before(self.gss + 1 - 2 * self.window(Location::Local));
     }
 
@@ -282,7 +282,7 @@ impl<F: Ccids> Connection<F> {
         self.steer(now, |sender| sender.on_report(now, report));
     }
 
-    /// What was dropped comes before the report of the same acknowledgement.
+    /// Drops come before the report of the same acknowledgement.
     #[inline(always)]
     fn tell_sender(&mut self, now: Time, acknowledgment: i64, read: &Read) {
         let tfrc = self.ccid(Location::Local) == CCID_3;

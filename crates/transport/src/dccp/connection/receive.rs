@@ -128,7 +128,7 @@ impl<F: Ccids> Connection<F> {
         true
     }
 
-    /// Section 7.5.6's last example. What acknowledges a Request gets a reset with our next number. Another packet says
+    /// Section 7.5.6's last example. A packet that acknowledges a Request gets a reset with our next number. Another packet says
     /// where the other end believes us to be, which may be far from there: its numbers are taken (section 8.3.1).
     fn refuse_in_request(&mut self, now: Time, packet: &Packet, reason: ResetReason, acknowledged: bool) {
         if !self.resets.allows(now, &mut self.counters.limited) {
@@ -331,7 +331,7 @@ impl<F: Ccids> Connection<F> {
         false
     }
 
-    /// What is now acknowledgeable (section 7.4).
+    /// Marks the packet as acknowledgeable (section 7.4).
     #[inline(always)]
     fn mark(&mut self, now: Time, kind: PacketType, accepted: &Accepted) {
         let &Accepted { numbers, arrived, ndp_count, ecn, .. } = accepted;
@@ -410,7 +410,7 @@ impl<F: Ccids> Connection<F> {
             _ => {}
         }
         if let Some(number) = numbers.acknowledgment.filter(|_| self.server && !self.proven) {
-            // Whoever had but a Sync from OPEN is in PARTOPEN still (step 12).
+            // A client that had but a Sync from OPEN is in PARTOPEN still (step 12).
             self.proven = number >= self.first_open && self.sent.was_no_sync(number);
             if !self.proven
                 && self.state == State::Open

@@ -1,4 +1,4 @@
-//! What a connection shows of itself: its state, what happened, what it counted.
+//! The visible side of a connection: its state, events and counts.
 
 use crate::dccp::negotiation::FeatureChange;
 use paceline_units::Bytes;
@@ -25,7 +25,7 @@ pub enum State {
     TimeWait,
 }
 
-/// What happened, for the application.
+/// Events for the application.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The handshake is over as far as this end can see.

@@ -1,4 +1,4 @@
-//! What is sent next: RFC 4340 sections 8 and 11, one packet at a time.
+//! The next packet to send: RFC 4340 sections 8 and 11, one packet at a time.
 
 use super::options::time_stamp;
 use super::{Connection, State};
@@ -50,7 +50,7 @@ impl<F: Ccids> Connection<F> {
         self.poll_acknowledgment(now)
     }
 
-    /// What goes before data and acknowledgements; or nothing, where they may not go.
+    /// A packet that goes before data and acknowledgements; none, where they may not go.
     #[inline(never)]
     fn poll_control(&mut self, now: Time) -> ControlFlow<Option<Transmit<Packet>>> {
         if self.pending.reset.is_some() {
@@ -331,7 +331,7 @@ impl<F: Ccids> Connection<F> {
         if kind.may_be_fragmented() || incapable { Ecn::NotEct } else { self.config.ect }
     }
 
-    /// What is sent again in PARTOPEN waits anew whenever a packet is sent (section 8.1.5).
+    /// A packet that is sent again in PARTOPEN waits anew whenever a packet is sent (section 8.1.5).
     #[cold]
     fn put_repeat_off(&mut self, now: Time) {
         if let Some(repeat) = &mut self.repeat {

@@ -16,7 +16,7 @@ const MARKS: usize = 8;
 const SPARSE: usize = 4;
 /// The shortest way is sought among packets of the last one to two of these, since clocks drift and paths change (ours).
 const BASE: TimeDelta = TimeDelta::from_secs(10);
-/// What was gathered for so long without a verdict is forgotten, and what is more than so many packets (ours).
+/// Evidence is forgotten after this time without a verdict, and beyond this many packets (ours).
 const FORGET: TimeDelta = TimeDelta::from_secs(10);
 const MOST_PACKETS: usize = 2048;
 

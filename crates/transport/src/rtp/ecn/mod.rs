@@ -42,7 +42,7 @@ pub enum EcnFault {
 }
 
 impl EcnFault {
-    /// What happened, for people.
+    /// The event, for people.
     pub const fn what(self) -> &'static str {
         match self {
             EcnFault::Cleared => "the path clears or changes the ECN field",
@@ -52,7 +52,7 @@ impl EcnFault {
     }
 }
 
-/// What is known of ECN on the path of a flow.
+/// The state of ECN on the path of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EcnState {
     /// One packet in eight can be marked, to find out.
@@ -99,7 +99,7 @@ pub(super) struct EcnCheck {
     path: PathCheck,
     /// Where marks are to be those of L4S.
     bottleneck: Option<Bottleneck>,
-    /// What the controller was told last.
+    /// The meaning of marks that the controller was told last.
     told: Marking,
     classic: u64,
 }
@@ -148,7 +148,7 @@ impl EcnCheck {
     }
 }
 
-/// What a mark means on packets that leave so.
+/// The meaning of a mark on packets that leave so.
 fn meaning(ecn: Ecn) -> Marking {
     match ecn {
         Ecn::NotEct => Marking::None,
@@ -175,7 +175,7 @@ impl<C: Controller> RtpSender<C> {
         (self.ecn, self.ecn_check) = (Ecn::NotEct, None);
     }
 
-    /// What is known of ECN on the path, where that is checked.
+    /// The state of ECN on the path, where that is checked.
     pub fn ecn_state(&self) -> Option<EcnState> {
         self.ecn_check.as_ref().map(|check| check.state())
     }

@@ -28,7 +28,7 @@ const RETRY: TimeDelta = TimeDelta::from_secs(30);
 /// After so many failures of what was capable before, it is not tried again (section 7.4.1, "disabling").
 const MOST_FAILURES: u32 = 3;
 
-/// What reports say of packets that left in a phase.
+/// Counts by reports of packets that left in a phase.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     /// With ECN: reported on, and arrived.

@@ -18,7 +18,7 @@ fn at(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-/// What the path does at a time to a packet that leaves with this field and waits for so long: none if it is lost.
+/// The path's treatment at a time to a packet that leaves with this field and waits for so long: none if it is lost.
 type Treat<'t> = dyn FnMut(Time, Ecn, TimeDelta) -> Option<Ecn> + 't;
 
 struct Call<'t> {

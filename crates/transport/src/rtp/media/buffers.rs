@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// The most buffers that wait to be used again.
 const MOST: usize = 1 << 16;
-/// Who is found in use so often is not waited for any more.
+/// Times that a buffer is found in use before it is no longer waited for.
 const PATIENCE: u8 = 3;
 
 /// The bytes of a packet; cheap to clone, as [`MediaSender::use_repair`](super::MediaSender::use_repair) wants it.

@@ -4,7 +4,7 @@ use super::packet::MediaPacket;
 use paceline_cc::StreamId;
 use std::collections::VecDeque;
 
-/// So many discarded packets wait for the application to take them; of more, the oldest are only counted.
+/// Most discarded packets that wait for the application to take them; of more, the oldest are only counted.
 const MOST_UNTAKEN: usize = 16_384;
 
 /// Why a packet is not sent.
@@ -29,19 +29,19 @@ pub enum DiscardReason {
 /// Packets that were discarded, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DiscardCounters {
-    /// Those that waited for too long.
+    /// Packets that waited for too long.
     pub too_old: u64,
-    /// Those whose stream was removed, or was never there.
+    /// Packets whose stream was removed, or was never there.
     pub removed: u64,
-    /// Those for which there was no room.
+    /// Packets for which there was no room.
     pub queue_full: u64,
-    /// Those larger than the path takes.
+    /// Packets larger than the path takes.
     pub too_large: u64,
-    /// Those without payload and header extension.
+    /// Packets without payload and header extension.
     pub empty: u64,
-    /// Those whose header extension takes no number.
+    /// Packets whose header extension takes no number.
     pub extension: u64,
-    /// Those that waited when the sender was stopped.
+    /// Packets that waited when the sender was stopped.
     pub stopped: u64,
     /// Discarded packets that the application did not take in time: counted above, and dropped.
     pub untaken: u64,

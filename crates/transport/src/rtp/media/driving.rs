@@ -16,7 +16,7 @@ pub enum SentDatagram<P> {
     Rtcp,
 }
 
-/// What the application should know.
+/// Events for the application.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SenderEvent<P> {
     /// A packet will not be sent.
@@ -51,7 +51,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         }
     }
 
-    /// What happened. Call until there is nothing.
+    /// The next event. Call until there is nothing.
     pub fn poll_event(&mut self) -> Option<SenderEvent<P>> {
         if let Some(discarded) = self.poll_discarded() {
             return Some(SenderEvent::Discarded(discarded));

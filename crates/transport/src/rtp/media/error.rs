@@ -1,4 +1,4 @@
-//! What a sender of ready-made media answers when a stream cannot be what is wanted.
+//! Errors of a sender of ready-made media about a stream that cannot be as it is wanted.
 
 use paceline_cc::{FlowSetup, StreamId, StreamSet};
 use paceline_units::param::ParamError;

@@ -114,7 +114,7 @@ pub struct MediaSender<C, P> {
     element: Option<u8>,
     /// Its part in RTCP, where it has one.
     rtcp: Option<Box<MediaRtcp>>,
-    /// What is sent again when it is asked for.
+    /// Packets kept for retransmission.
     repairs: Option<Box<Repairs<P>>>,
     /// Whether [`MediaSender::poll_event`] has told that a circuit breaker ended the call.
     broken_told: bool,
@@ -123,7 +123,7 @@ pub struct MediaSender<C, P> {
 #[derive(Clone, Debug)]
 struct MediaStream<P> {
     config: MediaStreamConfig,
-    /// As many as the endpoint's send queue has, in the same order, and the offset of each in its frame.
+    /// The packets of the endpoint's send queue, in the same order, and the offset of each in its frame.
     waiting: VecDeque<(MediaPacket<P>, u64)>,
     /// The frame that was offered last, and the bytes of payload that came of it.
     frame: Option<(u64, u64)>,
@@ -231,7 +231,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         }
     }
 
-    /// A stream leaves: what waits of it is discarded. What is in flight is still reported on
+    /// A stream leaves: what waits of it is discarded. Packets in flight are still reported on
     /// ([`RtpSender::remove_stream`]).
     ///
     /// # Errors
@@ -300,7 +300,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         if self.end.has_stream(id) { Ok(()) } else { Err(StreamError::Unknown(id)) }
     }
 
-    /// That no stream but `own` has this SSRC.
+    /// Checks that no stream but `own` has this SSRC.
     fn expect_free(&self, ssrc: u32, own: Option<StreamId>) -> Result<(), StreamError> {
         let ids = (0..self.streams.len()).map(|id| StreamId(id as u8)).filter(|id| Some(*id) != own);
         let mut taken = ids.filter_map(|id| self.ssrc(id));
@@ -323,7 +323,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         self.find_discarded(DiscardReason::Stopped);
     }
 
-    /// Takes a packet into the send queue of its stream. What cannot be sent comes back by [`MediaSender::poll_discarded`].
+    /// Takes a packet into the send queue of its stream. A packet that cannot be sent comes back by [`MediaSender::poll_discarded`].
     pub fn offer(&mut self, now: Time, id: StreamId, mut packet: MediaPacket<P>) {
         packet.osn = None;
         self.counters.offered += 1;
@@ -406,7 +406,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         self.discards.poll()
     }
 
-    /// What came back from the receiver. Answers it if its memory can be used again.
+    /// Takes feedback of the receiver. Answers it if its memory can be used again.
     pub fn receive(&mut self, now: Time, feedback: RtpFeedback, ecn: Ecn) -> Option<RtpFeedback> {
         let used = self.end.receive(now, feedback, ecn);
         self.find_ended(now);
@@ -427,7 +427,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         self.find_ended(now);
     }
 
-    /// What was discarded, also because a circuit breaker ended the call: then the streams say goodbye (RFC 3550 section
+    /// Finds the discarded packets, also because a circuit breaker ended the call: then the streams say goodbye (RFC 3550 section
     /// 6.6).
     fn find_ended(&mut self, now: Time) {
         let broken = self.end.broken().is_some();
@@ -455,7 +455,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         self.end.take_key_frame_request(id) || lost
     }
 
-    /// What the endpoint discarded from the front of its queues since the last call.
+    /// Finds the packets that the endpoint discarded from the front of its queues since the last call.
     #[inline]
     fn find_discarded(&mut self, reason: DiscardReason) {
         if self.end.counters.discarded.packets != self.known_discarded {

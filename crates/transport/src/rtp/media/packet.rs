@@ -37,7 +37,7 @@ pub struct MediaPacket<P> {
 enum Extension {
     /// Elements of the one-byte form.
     Elements(SmallVec<[u8; ELEMENTS]>),
-    /// What a whole packet brought: its profile, and where its data is in the buffer.
+    /// The extension of a whole packet: its profile, and where its data is in the buffer.
     Brought(u16, Range<usize>),
 }
 
@@ -77,7 +77,7 @@ impl<P: AsRef<[u8]>> MediaPacket<P> {
     /// A whole RTP packet, the last of its frame if it has the marker. Its sequence number, SSRC and padding are not sent.
     ///
     /// # Errors
-    /// What is no RTP packet (RFC 3550 appendix A.1), or whose payload type with the marker would read as RTCP.
+    /// A datagram that is no RTP packet (RFC 3550 appendix A.1), or whose payload type with the marker would read as RTCP.
     pub fn whole(frame: u64, packet: P) -> Result<MediaPacket<P>, WireError> {
         let bytes = packet.as_ref();
         let view = rtp::decode(bytes)?;
@@ -147,7 +147,7 @@ impl<P: AsRef<[u8]>> MediaPacket<P> {
         }
     }
 
-    /// What an application that changed its buffer takes away is empty.
+    /// A part that an application took away by changing its buffer is empty.
     fn part(&self, place: &Range<usize>) -> &[u8] {
         self.buffer.as_ref().get(place.clone()).unwrap_or_default()
     }

@@ -40,7 +40,7 @@ impl MediaReceiverConfig {
 /// Counts of a media receiver, beside those of its RTCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MediaReceiverCounters {
-    /// RTP packets of expected streams, retransmissions, padding and duplicates in. Those of others are counted by
+    /// RTP packets of expected streams, retransmissions, padding and duplicates in. Packets of others are counted by
     /// [`ReceiverCounters::unknown_ssrc`], and transport-wide reports tell of them all the same.
     pub packets: u64,
     /// Bytes of these, headers in.
@@ -180,7 +180,7 @@ impl MediaReceiver {
     }
 
     /// A datagram came from the sender, with this ECN field. Answers the packet of media that it is, or restores; none of RTCP, of
-    /// what is not expected, and of what was restored before. What carries padding alone has an empty payload.
+    /// what is not expected, and of what was restored before. A packet of padding alone has an empty payload.
     pub fn receive<'a>(&mut self, now: Time, datagram: &'a [u8], ecn: Ecn) -> Option<Came<'a>> {
         if rtp::is_rtcp(datagram) {
             self.session.on_rtcp(now, datagram);
@@ -258,7 +258,7 @@ impl MediaReceiver {
         self.sent = 0;
     }
 
-    /// What happened in the session. Call until there is nothing.
+    /// The next event of the session. Call until there is nothing.
     pub fn poll_event(&mut self) -> Option<ReceiverEvent> {
         self.session.poll_event()
     }

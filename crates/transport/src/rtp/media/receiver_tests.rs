@@ -23,7 +23,7 @@ fn arrived(way: &mut VecDeque<(Time, Vec<u8>)>, now: Time) -> Option<Vec<u8>> {
 struct Call {
     sender: Sender,
     receiver: MediaReceiver,
-    /// What the clock shows when the call begins.
+    /// The clock's reading when the call begins.
     zero: Time,
     now: Time,
     bytes_per_ms: u64,
@@ -216,7 +216,7 @@ fn transport_wide_reports_count_streams_that_nobody_announced() {
     }
 }
 
-/// Whoever knows no SSRC leads transport-wide numbers nowhere while a stream that is expected says where they are.
+/// A stranger who knows no SSRC leads transport-wide numbers nowhere while a stream that is expected says where they are.
 #[test]
 fn strangers_do_not_lead_transport_wide_numbers_astray() {
     for controller in ["gcc", "scream"] {
@@ -253,7 +253,7 @@ fn strangers_do_not_lead_transport_wide_numbers_astray() {
     }
 }
 
-/// Who left reports no more, whoever goes on sending.
+/// A receiver that left reports no more, whoever goes on sending.
 #[test]
 fn a_receiver_that_left_says_nothing_of_strangers() {
     let mut call = transport_wide("gcc");
@@ -388,7 +388,7 @@ fn pictures_collisions_and_ends_go_both_ways() {
     assert_eq!(events, [RtcpEvent::Ended { ssrc: 99 }, RtcpEvent::Ended { ssrc: to }]);
 }
 
-/// What went over the wire, mutated, cut and doubled: no panic, and the call goes on. Mutated reports that a sender cannot tell from
+/// The datagrams of a call, mutated, cut and doubled: no panic, and the call goes on. Mutated reports that a sender cannot tell from
 /// true ones may cost rate, since nothing of plain RTP is authenticated.
 #[test]
 fn a_call_outlives_hostile_datagrams() {
@@ -525,7 +525,7 @@ fn where_a_stream_has_no_limits_those_of_the_controller_hold() {
         for _ in 0..10_000 {
             call.step(&[id]);
             call.ways[1].clear();
-            // What SCReAM tells an encoder is its target times a factor for how well that follows.
+            // SCReAM tells an encoder its target times a factor for how well that follows.
             assert!(target(&call) >= 0.9 * 0.2, "{kind}: {} while no report comes", target(&call));
         }
         call.run(20, &[id]);

@@ -48,7 +48,7 @@ impl<P> Repairs<P> {
     }
 }
 
-/// What is kept of a flow's streams.
+/// Kept packets of a flow's streams.
 #[derive(Clone, Debug)]
 pub(super) struct Repairs<P> {
     /// How a packet is copied: for buffers that are shared a count goes up.
@@ -149,8 +149,8 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         Ok(own)
     }
 
-    /// The receiver asks for packets of a stream again (RFC 4585 section 6.2.1), by the low 16 bits of their numbers. Those that
-    /// were never sent, are kept no more or cost too much are counted, and nothing else changes.
+    /// The receiver asks for packets of a stream again (RFC 4585 section 6.2.1), by the low 16 bits of their numbers. Packets that were
+    /// never sent, are kept no more or cost too much are counted, and nothing else changes.
     pub fn on_nack(&mut self, now: Time, id: StreamId, lost: impl IntoIterator<Item = u16>) {
         let Some(mut repairs) = self.repairs.take() else { return };
         for sequence in lost {

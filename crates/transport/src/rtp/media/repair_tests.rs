@@ -304,7 +304,7 @@ fn what_a_path_loses_is_there_a_round_trip_later() {
             }
             call.step(at(millis), &mut loses);
         }
-        // What is lost at the very end nobody misses.
+        // Nobody misses a packet that is lost at the very end.
         assert!(call.whole.len() as u64 >= frames - 1, "{kind}: {} of {frames}", call.whole.len());
         let late = |(frame, came): (&u8, &Time)| came.saturating_since(at(u64::from(*frame) * apart));
         let longest = call.whole.iter().map(late).max().expect("some came");

@@ -35,7 +35,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         self.rtcp.as_mut().is_some_and(|rtcp| rtcp.session.poll(now, out))
     }
 
-    /// What happened in the session. Call until there is nothing.
+    /// The next event of the session. Call until there is nothing.
     pub fn poll_rtcp_event(&mut self) -> Option<RtcpEvent> {
         self.rtcp.as_mut()?.session.poll_event()
     }
@@ -45,7 +45,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         self.rtcp.as_ref().map_or(RtcpCounters::default(), |rtcp| rtcp.session.counters())
     }
 
-    /// What the receiver said last of a stream in its regular reports.
+    /// A stream's reception by the receiver's last regular report.
     pub fn heard(&self, id: StreamId) -> Option<Heard> {
         self.rtcp.as_ref()?.session.heard(id.0.into())
     }
@@ -74,7 +74,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     }
 
     /// Another participant sends with the SSRC of one of our streams (RFC 3550 section 8.2): the stream says goodbye and goes on
-    /// with another. Who reads RTP on the same socket says so; reports that come from such a participant do by themselves.
+    /// with another. An application that reads RTP on the same socket says so; reports that come from such a participant do by themselves.
     pub fn on_ssrc_collision(&mut self, now: Time, ssrc: u32) {
         let Some(mut rtcp) = self.rtcp.take() else { return };
         self.collide(now, &mut rtcp.session, ssrc);

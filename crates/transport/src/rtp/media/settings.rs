@@ -21,7 +21,7 @@ pub type Setting<'t> = (&'t str, &'t str);
 params! {
     /// How a participant takes part in RTCP, by names.
     pub struct RtcpSettings {
-        seed: u64 = 1, "RFC 3550 8.1", "What is drawn at random follows from it: numbers that are not given, and the times of reports. A program gives what its system's source of randomness says";
+        seed: u64 = 1, "RFC 3550 8.1", "The seed of all random draws: numbers that are not given, and the times of reports. A program gives what its system's source of randomness says";
         cname: Option<CanonicalName> = None, else "drawn by the seed, as RFC 7022 asks", "RFC 3550 6.5.1", "Canonical name, the same for all streams of a participant";
         bandwidth("session_bandwidth"): Bitrate = Bitrate::from_mbps(1), in 1000.0, 1e12, "RFC 3550 6.2", "Bandwidth of the session, of which regular reports take 5 %";
         reduced_minimum: bool = true, "RFC 3550 6.2", "Whether the least interval between regular reports is 360 s over the bandwidth in kbit/s, and not 5 s";

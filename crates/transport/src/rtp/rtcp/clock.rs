@@ -4,7 +4,7 @@ use paceline_units::{Time, TimeDelta};
 
 const SECOND: u128 = 1_000_000_000;
 
-/// What the wall clock shows, told once by the application: a driver's clock counts from anywhere.
+/// The wall clock's time, told once by the application: a driver's clock counts from anywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NtpClock {
     zero: u64,
@@ -12,12 +12,12 @@ pub struct NtpClock {
 
 impl NtpClock {
     /// A clock that showed `zero` at [`Time::ZERO`]: seconds since 1900 in the upper 32 bits, their fraction in the lower (RFC
-    /// 3550 section 4). Who knows no wall clock may count from 0.
+    /// 3550 section 4). A program that knows no wall clock may count from 0.
     pub const fn starting_at(zero: u64) -> NtpClock {
         NtpClock { zero }
     }
 
-    /// What it shows. It turns in 2036 and every 136 years after.
+    /// Its reading. It turns in 2036 and every 136 years after.
     pub fn at(self, now: Time) -> u64 {
         let fractions = (u128::from(now.as_nanos()) << 32) / SECOND;
         self.zero.wrapping_add(fractions as u64)

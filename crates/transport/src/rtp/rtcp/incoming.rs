@@ -1,4 +1,4 @@
-//! What a receiver of media is told of its streams, and what it answers.
+//! Events of a receiver's streams, and its answers.
 
 use paceline_units::TimeDelta;
 use paceline_wire::rtp::RtpView;
@@ -57,13 +57,13 @@ pub struct Came<'a> {
 /// Which picture is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Picture {
-    /// One that mends what was lost (PLI, RFC 4585 section 6.3.1).
+    /// A key frame that mends a loss (PLI, RFC 4585 section 6.3.1).
     Lost,
-    /// One that needs no other, for who joins (FIR, RFC 5104 section 4.3.1).
+    /// A key frame that needs no other, for a receiver that joins (FIR, RFC 5104 section 4.3.1).
     Full,
 }
 
-/// What the application should know of the session.
+/// Events of the session for the application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReceiverEvent {
     /// A stream ends (BYE): nothing more of it is expected.

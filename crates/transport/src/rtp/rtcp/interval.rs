@@ -13,7 +13,7 @@ const MINIMUM: f64 = 5.0;
 const FIRST_SIZE: f64 = 128.0;
 /// Bytes of IPv4 and UDP headers, which count (RFC 3550 section 6.2).
 const HEADERS: f64 = 28.0;
-/// What makes up for the draw's mean (RFC 3550 section 6.3.1: e - 3/2).
+/// Factor that makes up for the draw's mean (RFC 3550 section 6.3.1: e - 3/2).
 const COMPENSATION: f64 = core::f64::consts::E - 1.5;
 
 /// Draws the times of reports.
@@ -73,7 +73,7 @@ impl ReportInterval {
     /// SSRCs at random: more than enough to find one that is free.
     pub(super) fn draws_of_ssrc(&mut self) -> impl Iterator<Item = u32> + use<> {
         let mut random = self.random.clone();
-        // What is drawn for this moves no report.
+        // Draws for this move no report.
         self.random.next_u64();
         (0..64).map(move |_| (random.next_u64() >> 32) as u32)
     }

@@ -2,7 +2,7 @@
 //! 4588), pictures asked for (RFC 4585, RFC 5104), and ends. `wire` has the bytes.
 //!
 //! The sending side is part of [`MediaSender`](super::media::MediaSender); [`ReceiverSession`] is the other, beside whatever
-//! receives the media. What is left out stands in `DEVIATIONS.md`.
+//! receives the media. Omissions are listed in `DEVIATIONS.md`.
 
 mod clock;
 mod incoming;
@@ -40,7 +40,7 @@ pub struct RtcpConfig {
     /// Canonical name (RFC 3550 section 6.5.1): the same for all streams of a participant, at most 255 bytes. RFC 7022 asks for a
     /// random one.
     pub cname: String,
-    /// What the wall clock showed at [`Time::ZERO`](paceline_units::Time::ZERO).
+    /// The wall clock's time at [`Time::ZERO`](paceline_units::Time::ZERO).
     pub clock: NtpClock,
     /// Bandwidth of the session, of which RTCP takes 5 % (RFC 3550 section 6.2).
     pub bandwidth: Bitrate,

@@ -1,4 +1,4 @@
-//! What the sessions of both ends share: when reports are due, which SSRCs say goodbye, and what the application is told.
+//! The common part of the sessions of both ends: when reports are due, which SSRCs say goodbye, and the events for the application.
 
 use super::interval::ReportInterval;
 use super::{MOST_EVENTS, RtcpConfig};
@@ -6,7 +6,7 @@ use paceline_units::Time;
 use paceline_wire::rtcp::{bye, report, sdes};
 use std::collections::VecDeque;
 
-/// What a participant has to say, and when.
+/// A participant's packets, and when they are due.
 #[derive(Clone, Debug)]
 pub(super) struct Outbox {
     pub(super) config: RtcpConfig,
@@ -76,7 +76,7 @@ impl Outbox {
         true
     }
 
-    /// What a compound packet without reports begins with.
+    /// The beginning of a compound packet without reports.
     pub(super) fn begin_compound(&self, ssrc: u32, out: &mut Vec<u8>) {
         // No blocks are too many for no report, and no name is longer than its field.
         let _ = report::encode(ssrc, None, &[], out);
@@ -99,7 +99,7 @@ impl Outbox {
     }
 }
 
-/// What the application is to be told, of which the oldest is dropped where nobody asks.
+/// Events for the application, of which the oldest is dropped where nobody asks.
 #[derive(Clone, Debug)]
 pub(super) struct Events<E> {
     waiting: VecDeque<E>,

@@ -1,4 +1,4 @@
-//! What a receiver of media reports of the streams that it hears.
+//! A media receiver's reports on the streams that it hears.
 
 use super::incoming::{Came, IncomingStream, Picture, ReceiverCounters, ReceiverEvent};
 use super::nack::Nacks;
@@ -126,7 +126,7 @@ impl ReceiverSession {
         let leaves = self.find(ssrc).and_then(|place| self.streams[place].nacks.as_ref());
         self.counters.gave_up += leaves.map_or(0, |nacks| nacks.gave_up());
         self.streams.retain(|stream| stream.config.ssrc != ssrc && stream.repairs != Some(ssrc));
-        // Who comes behind it may be reported on twice or not at all, once.
+        // A stream that comes behind it may be reported on twice or not at all, once.
         before != self.streams.len()
     }
 
@@ -176,7 +176,7 @@ impl ReceiverSession {
         }
     }
 
-    /// What a retransmission of a stream restores (RFC 4588 section 4).
+    /// The packet that a retransmission of a stream restores (RFC 4588 section 4).
     fn restore<'a>(&mut self, now: Time, packet: &RtpView<'a>, original: u32) -> Option<Came<'a>> {
         let restored = self.find(original).and_then(|place| {
             let stream = &mut self.streams[place];
@@ -290,7 +290,7 @@ impl ReceiverSession {
         self.outbox.stop();
     }
 
-    /// What happened. Call until there is nothing.
+    /// The next event. Call until there is nothing.
     pub fn poll_event(&mut self) -> Option<ReceiverEvent> {
         self.events.pop()
     }
@@ -335,7 +335,7 @@ impl ReceiverSession {
         out.len()
     }
 
-    /// What feedback without a regular report begins with.
+    /// The beginning of feedback without a regular report.
     fn begin(&self, out: &mut Vec<u8>) {
         if !self.outbox.config.reduced_size {
             self.outbox.begin_compound(self.ssrc, out);
@@ -392,7 +392,7 @@ impl ReceiverSession {
 
     /// A report on as many streams as a datagram holds, from this one on. Answers the stream that the next begins with.
     fn write_report(&mut self, now: Time, first: usize, out: &mut Vec<u8>) -> Option<usize> {
-        // What a report has without blocks, and what each block adds.
+        // Bytes of a report without blocks, and of each block.
         let name = self.outbox.config.name().len() + 16;
         let (fixed, each) = match self.tells_ecn {
             true => (8 + name + 12, report::BLOCK + ecn::SUMMARY_ENTRY),

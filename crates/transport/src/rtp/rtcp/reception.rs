@@ -1,4 +1,4 @@
-//! What a receiver knows of a stream, and says in its reports (RFC 3550 appendices A.1, A.3 and A.8; RFC 6679 section 5.1).
+//! A receiver's figures of a stream for its reports (RFC 3550 appendices A.1, A.3 and A.8; RFC 6679 section 5.1).
 
 use super::clock::{middle, ticks_of, time_of, units_of};
 use crate::rtp::seen::Seen;
@@ -152,7 +152,7 @@ impl Reception {
         self.numbers.highest().is_some()
     }
 
-    /// What a report written now says of the stream. The fraction lost is of packets since the last report.
+    /// The stream's block in a report written now. The fraction lost is of packets since the last report.
     pub fn block(&mut self, now: Time, ssrc: u32) -> ReportBlock {
         let (expected, received) = (self.expected(), self.received);
         let since = |total: u64, before: u64| total.saturating_sub(before);
@@ -204,7 +204,7 @@ pub(super) fn round_trip(
     let (_, left) = sent.into_iter().find(|(middle, _)| *middle == block.last_sr).ok_or(())?;
     let away = now.saturating_since(left);
     let waited = time_of(block.delay_since_last_sr);
-    // What the receiver rounds up and the sender rounds down.
+    // Rounding: up at the receiver, down at the sender.
     let rounded = time_of(2);
     if waited > away + rounded { Err(()) } else { Ok(Some((away - waited).max(TimeDelta::ZERO))) }
 }

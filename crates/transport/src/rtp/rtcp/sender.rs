@@ -1,4 +1,4 @@
-//! What a sender of media reports of its streams, and what it hears of them.
+//! A media sender's reports on its streams, and the receiver's word on them.
 
 use super::clock::{middle, ticks_of};
 use super::outbox::{Events, Outbox};
@@ -12,7 +12,7 @@ use paceline_wire::rtcp::{report, sdes};
 use paceline_wire::unwrap_sequence;
 use std::collections::VecDeque;
 
-/// So many of our sender reports may be repeated to us.
+/// Number of our sender reports that may be repeated to us.
 const REMEMBERED_REPORTS: usize = 8;
 /// For so long after its SSRC changed, or it left, what is said of the old one is about the stream: as long as the endpoint reads reports
 /// on a stream that left.
@@ -20,7 +20,7 @@ const LINGER: TimeDelta = TimeDelta::from_secs(3);
 /// After so many reports without a packet a stream says nothing of itself (RFC 3550 section 6.4).
 const IDLE_REPORTS: u8 = 2;
 
-/// What the receiver said last of a stream.
+/// The receiver's last report on a stream.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Heard {
     /// When the report came.
@@ -37,7 +37,7 @@ pub struct Heard {
     pub ecn: Option<EcnCounts>,
 }
 
-/// What the application should know of the session.
+/// Events of the session for the application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RtcpEvent {
     /// A participant with this SSRC ends (BYE).
@@ -67,7 +67,7 @@ pub struct RtcpCounters {
     pub malformed: u64,
     /// Packets of a type that nothing is done with.
     pub other: u64,
-    /// What was said of streams that there are not.
+    /// Reports on streams that there are not.
     pub unknown_ssrc: u64,
     /// Reports that cannot be: on packets or sender reports that were never sent, or that waited for longer than they were away.
     pub impossible: u64,
@@ -188,12 +188,12 @@ impl SenderSession {
         self.outbox.next_timeout()
     }
 
-    /// What happened. Call until there is nothing.
+    /// The next event. Call until there is nothing.
     pub fn poll_event(&mut self) -> Option<RtcpEvent> {
         self.events.pop()
     }
 
-    /// What the receiver said last of a stream.
+    /// The receiver's last report on a stream.
     pub fn heard(&self, id: usize) -> Option<Heard> {
         self.streams.get(id)?.heard
     }

@@ -284,7 +284,7 @@ fn without_an_agreement_a_report_comes_first() {
 }
 
 proptest! {
-    /// What a sender did is what the figures say, whatever the network does to it.
+    /// A sender's figures say what it did, whatever the network does to it.
     #[test]
     fn figures_are_those_of_the_stream(
         first: u16, fate in prop::collection::vec((0u8..4, any::<bool>()), 1..400),

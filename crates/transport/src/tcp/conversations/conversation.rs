@@ -39,7 +39,7 @@ pub(super) struct Conversation<C> {
     underway: VecDeque<Underway>,
 }
 
-/// What the direction of a connection does in which `speaks` sends: the initiator's SYN opens both directions. Segments are no
+/// Configuration of the direction of a connection in which `speaks` sends: the initiator's SYN opens both directions. Segments are no
 /// larger than the vector's, and windows are the vector's.
 fn config_of(config: &TcpConfig, vector: &ConnectionVector, speaks: Side, sequence: u32) -> TcpConfig {
     let largest = vector.mss.map_or(config.packet_size, |mss| mss[speaks.index()] + TCP_HEADER);

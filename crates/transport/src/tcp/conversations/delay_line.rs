@@ -17,7 +17,7 @@ pub(super) struct DelayLine {
 }
 
 impl DelayLine {
-    /// A segment enters at `now` and needs `delay`. What it carries does not wait for being sent meanwhile.
+    /// A segment enters at `now` and needs `delay`. The segments in it do not wait for being sent meanwhile.
     #[inline]
     pub(super) fn push(&mut self, now: Time, delay: TimeDelta, out: Transmit<Segment>) {
         let out = Transmit { queued: out.queued + delay, ..out };

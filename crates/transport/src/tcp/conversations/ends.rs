@@ -24,7 +24,7 @@ impl<C: Controller + Clone> ConversationsSender<C> {
         ConversationsSender { many: Many::new(controller, tcp, config, side) }
     }
 
-    /// What its senders counted, over all connections.
+    /// Counts of its senders, over all connections.
     pub fn counters(&self) -> TcpCounters {
         self.many.counters()
     }
@@ -49,7 +49,7 @@ impl<C: Controller + Clone> SendingEnd for ConversationsSender<C> {
         self.many.stop(now);
     }
 
-    /// Connections send nothing new; what was sent is repaired. What begins in a pause is for the schedule to say.
+    /// Connections send nothing new; what was sent is repaired. Connections that begin in a pause are the schedule's affair.
     fn pause(&mut self, now: Time) {
         self.many.tell_all(now, TcpSender::hold);
     }
@@ -95,7 +95,7 @@ impl<C: Controller + Clone> SendingEnd for ConversationsSender<C> {
         self.many.completed.pop_front()
     }
 
-    /// That of the connection that was told of something last; one that has seen nothing if that connection is over.
+    /// The controller of the connection that was told of something last; one that has seen nothing if that connection is over.
     fn controller(&self) -> &C {
         self.many.latest().map_or(&self.many.fresh, SendingEnd::controller)
     }
@@ -144,7 +144,7 @@ impl<C: Controller + Clone> ConversationsReceiver<C> {
         ConversationsReceiver { many: Many::new(controller, tcp, config, side) }
     }
 
-    /// What its senders counted, over all connections.
+    /// Counts of its senders, over all connections.
     pub fn counters(&self) -> TcpCounters {
         self.many.counters()
     }

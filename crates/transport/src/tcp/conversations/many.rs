@@ -28,9 +28,9 @@ pub(super) struct Many<C> {
     config: ConversationsConfig,
     /// The side that this end plays.
     side: Side,
-    /// What every connection's controller begins as.
+    /// The first state of every connection's controller.
     pub(super) fresh: C,
-    /// What the application allows every connection, where it has said so.
+    /// The application's limits of every connection, where it has said so.
     limits: Option<Limits>,
     tcp: TcpConfig,
     /// The next connection to begin.
@@ -50,7 +50,7 @@ pub(super) struct Many<C> {
     pub(super) begun: u64,
     /// Data units that the other end has whole, and nobody has asked for.
     pub(super) completed: VecDeque<Transfer>,
-    /// What connections that are over had counted.
+    /// Counts of connections that are over.
     counted: TcpCounters,
     ignored: u64,
 }
@@ -100,7 +100,7 @@ impl<C: Controller + Clone> Many<C> {
         self.places[self.latest].live.as_deref().map(|conversation| &conversation.sender)
     }
 
-    /// What its senders counted, over all connections.
+    /// Counts of its senders, over all connections.
     pub(super) fn counters(&self) -> TcpCounters {
         self.senders().fold(self.counted, |mut sum, sender| {
             sum += sender.counters();
@@ -244,7 +244,7 @@ impl<C: Controller + Clone> Many<C> {
 
     /// A segment arrived: answers the payload that was not there before.
     pub(super) fn receive(&mut self, now: Time, segment: Segment, ecn: Ecn, facts: PathFacts) -> Bytes {
-        // What begins at the same time has begun.
+        // A connection that begins at the same time has begun.
         while self.next_begin().is_some_and(|at| at <= now) {
             self.begin_next(now);
         }

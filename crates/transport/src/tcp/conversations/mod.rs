@@ -26,7 +26,7 @@ use paceline_media::vectors::Side;
 use paceline_units::{RandomStream, TimeDelta, names};
 
 names! {
-    /// What the round trip of a connection vector is.
+    /// Meaning of the round trip of a connection vector.
     pub enum RttUse {
         /// The whole: the flow's path is a part of it.
         Whole = "whole",
@@ -47,14 +47,14 @@ names! {
     }
 }
 
-/// What the two ends of a flow of conversations are made of.
+/// Configuration of the two ends of a flow of conversations.
 #[derive(Clone, Debug)]
 pub struct ConversationsConfig {
     /// Connections to play, each with what its sides say.
     pub vectors: ConnectionVectors,
     /// The side that the flow's sending end plays.
     pub sending: Side,
-    /// What the round trips of the vectors are.
+    /// Meaning of the round trips of the vectors.
     pub rtt: RttUse,
     /// Round trip of the flow's path when it is empty.
     pub path_rtt: TimeDelta,

@@ -4,7 +4,7 @@ use super::Schedule;
 use paceline_media::vectors::{DataUnit, Side, Wait};
 use paceline_units::{Bytes, Time};
 
-/// What a side says next, and when.
+/// The next data unit of a side, and its time.
 #[derive(Clone, Debug)]
 pub(super) struct Script {
     side: Side,

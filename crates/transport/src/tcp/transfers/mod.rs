@@ -28,7 +28,7 @@ names! {
 }
 
 names! {
-    /// What a user does first.
+    /// A user's first act.
     pub enum Begin {
         /// A burst.
         On = "on",
@@ -38,7 +38,7 @@ names! {
 }
 
 params! {
-    /// What a user of short transfers fetches, and when.
+    /// The transfers of a user, and their times.
     #[derive(Copy)]
     pub struct TransfersConfig {
         parallel: u16 = 30, in 1.0, 10_000.0, "RFC 8868 5.1", "Fetches that begin at once; over all flows at most 100,000";
@@ -56,7 +56,7 @@ impl TransfersConfig {
     pub const MOST: u16 = 10_000;
 }
 
-/// What the user draws, in one order: sizes of a burst by connection, then the idle time behind it.
+/// The user's draws, in one order: sizes of a burst by connection, then the idle time behind it.
 #[derive(Clone, Debug)]
 struct User {
     config: TransfersConfig,

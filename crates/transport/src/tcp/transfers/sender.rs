@@ -20,9 +20,9 @@ enum Presence {
 /// Sends bursts of files, each file over a connection of its own.
 #[derive(Clone, Debug)]
 pub struct TransfersSender<C> {
-    /// What every connection's controller begins as.
+    /// The first state of every connection's controller.
     fresh: C,
-    /// What the application allows every connection, where it has said so.
+    /// The application's limits of every connection, where it has said so.
     limits: Option<Limits>,
     config: TcpConfig,
     user: User,
@@ -44,7 +44,7 @@ pub struct TransfersSender<C> {
     begun: u64,
     /// The transfer that the last segment completed.
     completed: Option<Transfer>,
-    /// What connections that are over had counted.
+    /// Counts of connections that are over.
     counted: TcpCounters,
 }
 
@@ -80,7 +80,7 @@ impl<C: Controller + Clone> TransfersSender<C> {
         }
     }
 
-    /// What was counted, over all connections.
+    /// Counts over all connections.
     pub fn counters(&self) -> TcpCounters {
         self.live().fold(self.counted, |mut sum, sender| {
             sum += sender.counters();
@@ -196,7 +196,7 @@ impl<C: Controller + Clone> SendingEnd for TransfersSender<C> {
             if let Some(sender) = &mut self.live[place] {
                 sender.stop(now);
                 self.remind(now, place);
-                // What the stop itself ended was cut short: no transfer.
+                // A transfer that the stop itself ended was cut short: no transfer.
                 let _ = self.settle(now, place);
             }
         }
@@ -293,7 +293,7 @@ impl<C: Controller + Clone> SendingEnd for TransfersSender<C> {
         self.completed.take()
     }
 
-    /// That of the connection that was told of something last; one that has seen nothing if that connection is over.
+    /// The controller of the connection that was told of something last; one that has seen nothing if that connection is over.
     fn controller(&self) -> &C {
         self.live[self.latest].as_ref().map_or(&self.fresh, SendingEnd::controller)
     }

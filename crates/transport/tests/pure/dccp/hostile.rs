@@ -26,7 +26,7 @@ fn long_scripts_keep_every_promise() {
 
 #[test]
 fn leaps_of_centuries_keep_every_promise() {
-    // What the fuzzer found: timers stood still where the clock ends.
+    // A find of the fuzzer: timers stood still where the clock ends.
     let found = include_bytes!("../../../../../fuzz/seeds/dccp_connection/hostile-leaps");
     assert_eq!(drive(found), Ok(()));
 }

@@ -62,7 +62,7 @@ fn request(port: u16, service: ServiceCode) -> Packet {
     Packet::new(ports, SequenceNumber::new(1000), Body::Request { service })
 }
 
-/// What a host sends at once in answer to a packet.
+/// Packets that a host sends at once in answer to a packet.
 fn answer(host: &mut Host<StandIns>, now: Time, packet: Packet) -> Option<Packet> {
     host.on_packet(now, CLIENT, 0, packet, Ecn::NotEct);
     host.poll_transmit(now).map(|(_, transmit)| transmit.packet)
@@ -145,7 +145,7 @@ fn a_closed_connection_is_forgotten_whatever_is_polled_first() {
     }
 }
 
-/// Who closes waits in TIMEWAIT; when that is over nothing is sent and nothing is told.
+/// The end that closes waits in TIMEWAIT; when that is over nothing is sent and nothing is told.
 #[test]
 fn a_connection_out_of_timewait_is_forgotten_whatever_is_polled_first() {
     for events_first in [false, true] {
@@ -245,7 +245,7 @@ fn section_8_1_4_a_flood_of_requests_makes_no_connection() {
         assert_eq!(transmit.packet.packet_type(), PacketType::Response);
     }
     assert_eq!((host.flows().count(), host.next_timeout()), (0, None));
-    // Those with a policy in between keep so many.
+    // Policies in between keep that number.
     let mut host = listening(&config(10));
     (0..1000).for_each(|port| host.on_packet(Time::ZERO, CLIENT, 0, request(port, SERVICE), Ecn::NotEct));
     assert_eq!(host.flows().count(), 10);
@@ -265,7 +265,7 @@ fn responses_with_cookies_are_limited_and_other_answers_are_not() {
     };
     assert_eq!(answered(0, &flow(5)), (4096, 6000 - 4096));
     assert_eq!(answered(1_000_000_000, &flow(6)), (4096, 2 * (6000 - 4096)), "a second later again");
-    // Who listens to a service of another name is told so; and cookies that were given out are good.
+    // A host that listens to a service of another name is told so; and cookies that were given out are good.
     let now = Time::from_nanos(1_700_000_000);
     assert_eq!(code(answer(&mut host, now, request(5, ServiceCode(9)))), Some(ResetCode::BAD_SERVICE_CODE));
     let later = Time::from_nanos(2_100_000_000);
@@ -327,7 +327,7 @@ fn section_7_2_initial_numbers_differ_by_flow_and_time() {
     };
     assert_ne!(number(0, 5), number(0, 6));
     assert_eq!(number(4_000_000, 5).since(number(0, 5)), 250, "a clock of 16 us");
-    // As many as a connection sends in a second lie between, in 48 bits and in 24, for two segment lifetimes.
+    // The numbers that a connection uses in a second lie between, in 48 bits and in 24, for two segment lifetimes.
     for later in [1, 67, 120, 240] {
         let [first, second] = [0, later * 1_000_000_000].map(|at| number(at, 5));
         assert!(second.since(first) >= 1 << 24, "{later} s");

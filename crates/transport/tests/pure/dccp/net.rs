@@ -20,7 +20,7 @@ pub fn ms(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-/// What the network does with a packet.
+/// The network's treatment of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     Deliver,
@@ -30,7 +30,7 @@ pub enum Action {
     Mark,
 }
 
-/// Whom a packet is for.
+/// Receiver of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum To {
     Server,

@@ -19,7 +19,7 @@ fn secs(secs: i64) -> TimeDelta {
     TimeDelta::from_secs(secs)
 }
 
-/// What an OPEN server answers at once to the client's next packet of a type with these options.
+/// An OPEN server's immediate answer to the client's next packet of a type with these options.
 fn answers(kind: PacketType, options: Vec<DccpOption>) -> (Pair, Vec<Packet>) {
     let mut pair = Pair::open(&config(), &config());
     let mut packet = pair.forged(To::Server, 1, kind);
@@ -452,7 +452,7 @@ fn section_11_7_without_ack_vectors_drops_reach_congestion_control_too() {
     assert_eq!(dropped, [paceline_cc::ccid::DropCode::ReceiveBuffer], "the first of four");
 }
 
-/// What a CCID 3 sender hears of an acknowledgement with these options: reports, and intervals of others.
+/// Events of a CCID 3 sender on an acknowledgement with these options: reports, and intervals of others.
 fn heard(options: Vec<DccpOption>) -> (usize, Vec<usize>) {
     let tfrc = DccpConfig { send_ccids: vec![CCID_3], receive_ccids: vec![CCID_3], ..config() };
     let mut pair = Pair::open(&tfrc, &tfrc);

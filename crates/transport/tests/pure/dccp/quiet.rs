@@ -108,7 +108,7 @@ fn check<F: Ccids + Clone>(
     Ok(known)
 }
 
-/// What the receiver sends now, and when that arrives.
+/// Packets that the receiver sends now, and when they arrive.
 fn answers<F: Ccids + Clone>(now: Time, receiver: &mut DccpReceiver<F>) -> Vec<(Time, Packet)> {
     core::iter::from_fn(|| receiver.poll_transmit(now)).map(|out| (now + WAY_BACK, out.packet)).collect()
 }

@@ -21,7 +21,7 @@ use paceline_wire::dccp::{
 use std::collections::VecDeque;
 
 const ENDLESS: usize = 20_000;
-/// So many packets are under way at most, each way; others are lost.
+/// Most packets that are under way, each way; others are lost.
 const UNDER_WAY: usize = 512;
 const CLIENT: u128 = 1;
 const SERVER: u128 = 2;

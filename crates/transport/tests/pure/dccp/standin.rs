@@ -19,17 +19,17 @@ const NUMDUPACK: usize = 3;
 #[derive(Clone, Debug)]
 pub struct StandIn {
     window: f64,
-    /// What is under way: number to size.
+    /// Packets under way: number to size.
     under_way: BTreeMap<u64, Bytes>,
     /// Packets up to here belong to the last reduction.
     reduced: u64,
     newest: u64,
     progress: Time,
-    /// What was heard.
+    /// Packets that were heard of.
     pub received: u64,
-    /// What was inferred lost.
+    /// Packets inferred lost.
     pub lost: u64,
-    /// What came back marked.
+    /// Packets that came back marked.
     pub marked: u64,
     /// Reports of a receiver half.
     pub reports: Vec<ReceiverReport>,
@@ -43,7 +43,7 @@ pub struct StandIn {
     pub dropped: Vec<DroppedPacket>,
     /// How often the receiver was slow.
     pub slow: u32,
-    /// What the receiver is asked for, if anything.
+    /// The Ack Ratio that the receiver is asked for, if any.
     pub ack_ratio: Option<u16>,
 }
 

@@ -96,7 +96,7 @@ fn every_mark_is_told_once() {
     }
 }
 
-/// What is lost of acknowledgements is told by the next; what comes late, or twice, says nothing more.
+/// The count of a lost acknowledgement is told by the next; one that comes late, or twice, says nothing more.
 #[test]
 fn acknowledgements_that_are_lost_late_or_doubled_change_no_count() {
     for rule in [Action::Dropped, Action::Late(ms(7)), Action::Doubled] {

@@ -39,7 +39,7 @@ fn ends(handshake: bool) -> Ends {
     )
 }
 
-/// What a peer may say: often a connection and numbers that exist.
+/// A segment that a peer may send: often a connection and numbers that exist.
 fn segment() -> impl Strategy<Value = Segment> {
     let number = || prop_oneof![0u32..40_000, any::<u32>(), Just(0u32), Just(1)];
     let connection = prop_oneof![4 => 0u16..9, 1 => any::<u16>()];
@@ -79,7 +79,7 @@ fn run((sender, receiver): &mut Ends, from: Time, until: Time, mut lost: impl Fn
     payload
 }
 
-/// What the acceptors of [`VECTORS`] say.
+/// Bytes that the acceptors of [`VECTORS`] send.
 const PAYLOAD: u64 = 9000 + 30_000 + 300 + 5000 + 4000;
 
 #[test]

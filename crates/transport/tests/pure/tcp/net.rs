@@ -72,7 +72,7 @@ impl Controller for Heard {
     }
 }
 
-/// What the network does with a packet.
+/// The network's treatment of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     Arrives,
@@ -90,7 +90,7 @@ pub struct Net {
     pub receiver: TcpReceiver,
     pub now: Time,
     pub delay: TimeDelta,
-    /// What the network does with the n-th data packet, and with the n-th acknowledgement.
+    /// The network's treatment of the n-th data packet, and with the n-th acknowledgement.
     pub data_rule: Rule,
     pub ack_rule: Rule,
     /// When data left, and what.

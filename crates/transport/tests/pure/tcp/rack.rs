@@ -84,7 +84,7 @@ fn a_loss_that_a_probe_repairs_is_answered_all_the_same() {
             "what left is told as lost: {:?}",
             net.recoveries()
         );
-        // What comes next tells that nothing else was heard of the probe.
+        // The next acknowledgement tells that nothing else was heard of the probe.
         net.sender.release(net.now);
         net.run(at(1100));
         let told = net.recoveries().iter().filter(|told| matches!(told, Recovery::Entered { .. })).count();

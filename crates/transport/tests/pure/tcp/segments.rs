@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 
 /// Far more packets than any window here: a sender that sends as many at one time never stops.
 const ENDLESS: usize = 10_000;
-/// So many segments are under way at most, each way; others are lost.
+/// Most segments that are under way, each way; others are lost.
 const UNDER_WAY: usize = 4096;
 
 /// Runs `bytes` against a connection. The first bytes choose its parameters; if its highest bit says that nobody is
@@ -169,7 +169,7 @@ struct Pair<C> {
     reset: bool,
     arrived: Pieces,
     fin: Option<u64>,
-    /// What an acknowledgement said before the last segment arrived.
+    /// Number acknowledged before the last segment arrived.
     held: u32,
     /// The newest timestamp that the receiver was handed.
     newest_stamp: u32,
@@ -342,7 +342,7 @@ impl<C: Controller> Pair<C> {
         }
         self.window = self.window.max(u64::from(segment.window));
         self.reset |= segment.flags.has(Flags::RST);
-        // What the sender may take for acknowledged was sent; behind it a FIN may count.
+        // Data that the sender may take for acknowledged was sent; behind it a FIN may count.
         let acked =
             u64::from(segment.acknowledgment.wrapping_sub(self.begin().wrapping_add(self.acked as u32)));
         if !self.reset && acked < 1 << 31 && segment.flags.has(Flags::ACK) {
@@ -414,7 +414,7 @@ impl<C: Controller> Pair<C> {
         next.into_iter().flatten().map(|(due, _)| due).min()
     }
 
-    /// What a driver does until nothing is due: timers, segments, acknowledgements.
+    /// A driver's steps until nothing is due: timers, segments, acknowledgements.
     fn settle(&mut self) -> Result<(), String> {
         if self.sender.next_timeout().is_some_and(|(due, _)| due <= self.now) {
             self.sender.handle_timeout(self.now);
@@ -554,7 +554,7 @@ impl<C: Controller> Pair<C> {
         let first = self.arrived.first();
         let fin = u64::from(self.fin == Some(first));
         let expected = self.begin().wrapping_add((first + fin) as u32);
-        // What was held back when the mark changed is acknowledged as it was (RFC 8257 section 3.2).
+        // Data held back when the mark changed is acknowledged as it was (RFC 8257 section 3.2).
         let held = self.config.ecn_echo == EcnEcho::Exact && ack.acknowledgment == self.held;
         if !held && ack.acknowledgment != expected || ack.payload != 0 {
             return Err(format!("{ack:?} acknowledges, expected {expected}"));
@@ -623,7 +623,7 @@ fn lose<T: Copy>(under_way: &mut Vec<T>, which: usize) {
     choose(under_way, which, true);
 }
 
-/// What is there of a stream: pieces in order, apart from each other.
+/// The parts of a stream that are there: pieces in order, apart from each other.
 #[derive(Default, Debug)]
 struct Pieces(Vec<(u64, u64)>);
 

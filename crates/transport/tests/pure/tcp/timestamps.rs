@@ -94,7 +94,7 @@ fn what_is_older_than_what_was_heard_is_acknowledged_and_not_taken() {
     assert_eq!(receiver.ignored(), 2);
 }
 
-/// Whoever knows no timestamps is talked to without: a SYN that has none, and an answer that has none.
+/// A peer that knows no timestamps is talked to without: a SYN that has none, and an answer that has none.
 #[test]
 fn they_are_agreed_on_in_the_handshake() {
     for (ours, theirs) in [(true, true), (true, false), (false, true)] {

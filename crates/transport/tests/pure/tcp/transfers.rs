@@ -52,7 +52,7 @@ fn pair(config: &TcpConfig, transfers: &TransfersConfig) -> Pair {
 }
 
 impl Pair {
-    /// What leaves now, to be carried over by hand.
+    /// Segments that leave now, to be carried over by hand.
     fn flight(&mut self) -> Vec<Segment> {
         let flight: Vec<_> = std::iter::from_fn(|| self.sender.poll_transmit(self.now)).collect();
         self.sent.extend(flight.iter().map(|out| out.packet));
