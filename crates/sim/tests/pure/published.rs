@@ -209,8 +209,9 @@ fn prague_beside_cubic_has_what_the_coupling_gives_it_at_any_round_trips() {
     }
 }
 
-/// Prague, section 2.4.4: as round trips below 25 ms count as 25 ms, rates go with 25 to 100 ms where marks are as probable for both. A step
-/// marks all or nothing: then they go with the square. DualPI2 alone with L4S traffic is a ramp of 0.4 ms, which lies between.
+/// draft-briscoe-iccrg-prague-congestion-control-04, section 2.4.4: as round trips below 25 ms count as 25 ms, rates go with 25 to
+/// 100 ms where marks are as probable for both. A step marks all or nothing: then they go with the square. DualPI2 alone with L4S
+/// traffic is a ramp of 0.4 ms, which lies between.
 #[test]
 fn round_trips_count_for_two_pragues_as_25_to_100_ms() {
     let (near, far) = ((PRAGUE, 10, "l4s"), (PRAGUE, 100, "l4s"));
