@@ -20,6 +20,8 @@ EXAMPLES := target/debug/examples
 # docs/PAGE.md is what the example PAGE of a crate prints.
 PAGES := figures scenario-reference endpoint-settings
 HEADER := crates/capi/include/paceline.h
+# Commits before this one have longer subjects.
+SUBJECTS_FROM := 97c35454
 # A profile-guided build: an instrumented one counts, in RAW, what its training runs do, and another is compiled with the counts.
 PGO_DIR := $(CURDIR)/target/pgo
 RAW := $(PGO_DIR)/raw
@@ -83,6 +85,9 @@ lint: developers ## Check format, lints and types of Rust and Python
 	cargo fmt --all --check
 	$(BIN)/ruff check python tests benches
 	$(BIN)/ruff format --check python tests benches
+	$(BIN)/typos
+	@! git log --format='%h %s' $(SUBJECTS_FROM)..HEAD | grep -E '^[^ ]+ .{73}' || \
+		{ echo "a commit's subject has more than 72 characters" >&2; exit 1; }
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest paceline._core
 	cargo clippy --workspace --all-targets --locked -- -D warnings
