@@ -136,6 +136,10 @@ wheel: $(PROFILE) ## Build the release wheel, profile-guided, into dist/
 	@mkdir -p dist
 	@cp -v $(PGO_DIR)/guided/wheel/*.whl dist
 
+.PHONY: release
+release: $(if $(VERSION),build) ## Check and build what a version publishes (VERSION=1.2.3); with PUBLISH=1, tag and upload it
+	@PUBLISH=$(PUBLISH) .ci/release $(or $(VERSION),$(error name the version: make release VERSION=1.2.3))
+
 .PHONY: bench
 bench: $(if $(PGO),wheel,build) ## Print speeds of the release build: simulated, on loopback, instructions per packet, the study engine; bench.json (PGO=1: with a profile of runs)
 ifdef PGO
