@@ -81,7 +81,7 @@ test-python: developers
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not real_time and not peer"
 
 .PHONY: lint
-lint: developers ## Check format, lints and types of Rust and Python
+lint: developers ## Check format, lints, types, links, spelling and subjects of commits
 	cargo fmt --all --check
 	$(BIN)/ruff check python tests benches
 	$(BIN)/ruff format --check python tests benches
@@ -91,6 +91,7 @@ lint: developers ## Check format, lints and types of Rust and Python
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest paceline._core
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	@$(MAKE) --no-print-directory bare-metal examples
 	@for page in $(PAGES); do $(EXAMPLES)/$$page | diff -q - docs/$$page.md >/dev/null || \
 		{ echo "docs/$$page.md is stale: make docs" >&2; exit 1; }; done

@@ -41,7 +41,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A repository whose version 0.1.0 is ready: CI has passed. `make`, `cargo` and `maturin` note how they are called."""
+    """A repository whose version 0.1.0 is ready: CI has passed; `make`, `cargo` and `maturin` note their calls."""
     origin, clone = tmp_path / "origin", tmp_path / "clone"
     git(tmp_path, "init", "--bare", str(origin))
     git(tmp_path, "clone", str(origin), str(clone))

@@ -26,7 +26,7 @@ pub struct RtpHeaderFields {
 /// A header extension, unread (RFC 3550 section 5.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RtpExtension<'a> {
-    /// What the extension's first 16 bits say; [`extension`](crate::extension) names those of RFC 8285.
+    /// What the extension's first 16 bits say; [`crate::extension`] names those of RFC 8285.
     pub profile: u16,
     /// Content of the extension, after profile and length.
     pub data: &'a [u8],
