@@ -177,6 +177,19 @@ def test_a_crate_says_what_a_registry_shows(crate: Path) -> None:
     assert (crate / "README.md").read_text().startswith(f"# {shown['name']}\n")
 
 
+@pytest.mark.parametrize("crate", CRATES, ids=lambda crate: crate.name)
+def test_a_crate_holds_all_its_sources(crate: Path) -> None:
+    """A file of another crate, named by its path, is not in the package. A link to it is: cargo packs the content."""
+    outside = [
+        f"{source.relative_to(ROOT)}: {named}"
+        for source in crate.glob("src/**/*.rs")
+        if not re.search(r"(^|[/_])tests(/|\.rs$)", source.relative_to(crate).as_posix())
+        for named in re.findall(r'(?:#\[path = |include\w*!\()"([^"]+)"', source.read_text(encoding="utf-8"))
+        if not Path(os.path.normpath(source.parent / named)).is_relative_to(crate)
+    ]
+    assert outside == []
+
+
 def test_the_citation_and_the_issue_forms_are_whole() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["cff-version"] == "1.2.0"
