@@ -138,7 +138,7 @@ wheel: $(PROFILE) ## Build the release wheel, profile-guided, into dist/
 	@cp -v $(PGO_DIR)/guided/wheel/*.whl dist
 
 .PHONY: release
-release: $(if $(VERSION),build) ## Check and build what a version publishes (VERSION=1.2.3); with PUBLISH=1, tag and upload it
+release: ## Check and build what a version publishes (VERSION=1.2.3); with PUBLISH=1, tag and upload it
 	@PUBLISH=$(PUBLISH) .ci/release $(or $(VERSION),$(error name the version: make release VERSION=1.2.3))
 
 .PHONY: bench
