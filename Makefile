@@ -20,6 +20,8 @@ EXAMPLES := target/debug/examples
 # docs/PAGE.md is what the example PAGE of a crate prints.
 PAGES := figures scenario-reference endpoint-settings
 HEADER := crates/capi/include/paceline.h
+# Commits before this one have longer subjects.
+SUBJECTS_FROM := 97c35454
 # A profile-guided build: an instrumented one counts, in RAW, what its training runs do, and another is compiled with the counts.
 PGO_DIR := $(CURDIR)/target/pgo
 RAW := $(PGO_DIR)/raw
@@ -80,13 +82,17 @@ test-python: developers
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not real_time and not peer"
 
 .PHONY: lint
-lint: developers ## Check format, lints and types of Rust and Python
+lint: developers ## Check format, lints, types, links, spelling and subjects of commits
 	cargo fmt --all --check
 	$(BIN)/ruff check python tests benches
 	$(BIN)/ruff format --check python tests benches
+	$(BIN)/typos
+	@! git log --format='%h %s' $(SUBJECTS_FROM)..HEAD | grep -E '^[^ ]+ .{73}' || \
+		{ echo "a commit's subject has more than 72 characters" >&2; exit 1; }
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest paceline._core
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	@$(MAKE) --no-print-directory bare-metal examples
 	@for page in $(PAGES); do $(EXAMPLES)/$$page | diff -q - docs/$$page.md >/dev/null || \
 		{ echo "docs/$$page.md is stale: make docs" >&2; exit 1; }; done
@@ -131,6 +137,10 @@ wheel: $(PROFILE) ## Build the release wheel, profile-guided, into dist/
 	$(call unpacked_wheel,$(GUIDED),$(PGO_DIR)/guided)
 	@mkdir -p dist
 	@cp -v $(PGO_DIR)/guided/wheel/*.whl dist
+
+.PHONY: release
+release: ## Check and build what a version publishes (VERSION=1.2.3); with PUBLISH=1, tag and upload it
+	@PUBLISH=$(PUBLISH) .ci/release $(or $(VERSION),$(error name the version: make release VERSION=1.2.3))
 
 .PHONY: bench
 bench: $(if $(PGO),wheel,build) ## Print speeds of the release build: simulated, on loopback, instructions per packet, the study engine; bench.json (PGO=1: with a profile of runs)

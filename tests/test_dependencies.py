@@ -1,4 +1,4 @@
-"""Rust dependencies have licences and sources that deny.toml allows: the crates of the lock file, without a network."""
+"""Rust dependencies have licences and sources that deny.toml allows, and are used. No network is needed."""
 
 import json
 import re
@@ -15,6 +15,15 @@ ROOT = Path(__file__).parent.parent
 DENY = tomllib.loads((ROOT / "deny.toml").read_text())
 ALLOWED = set(DENY["licenses"]["allow"])
 EXCEPTIONS = {exception["crate"]: exception["allow"] for exception in DENY["licenses"]["exceptions"]}
+MANIFESTS = [path for path in ROOT.rglob("Cargo.toml") if not {"target", ".venv", "out"} & set(path.parts)]
+# Dependencies that net names for their features alone.
+FOR_FEATURES = {"tracing", "syn"}
+# The sources that may use a kind of dependency, in a crate's folder.
+USERS = {
+    "dependencies": ("src/**/*.rs", "fuzz_targets/*.rs"),
+    "dev-dependencies": ("src/**/*.rs", "tests/**/*.rs", "examples/*.rs"),
+    "build-dependencies": ("build.rs",),
+}
 
 
 def allows(expression: str, besides: Sequence[str] = ()) -> bool:
@@ -108,9 +117,24 @@ def test_the_extension_is_compiled_with_the_features_that_the_tests_have() -> No
     assert extension - compiled("--workspace", "--edges", "normal,build,dev") == set()
 
 
+def test_every_dependency_is_used_where_it_is_named() -> None:
+    inherited: set[str] = set()
+    unused: list[str] = []
+    for path in MANIFESTS:
+        manifest = tomllib.loads(path.read_text())
+        for kind, places in USERS.items():
+            found = [source for place in places for source in path.parent.glob(place)]
+            text = re.sub("//.*", "", "".join(source.read_text(encoding="utf-8") for source in found))
+            named = manifest.get(kind, {})
+            inherited |= {name for name, given in named.items() if "workspace" in given}
+            used = FOR_FEATURES | {name for name in named if re.search(rf"\b{name.replace('-', '_')}\b", text)}
+            unused += [f"{path.relative_to(ROOT)}: {kind}: {name}" for name in named if name not in used]
+    assert unused == []
+    assert set(tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["dependencies"]) - inherited == set()
+
+
 def test_unsafe_code_is_denied_but_where_security_says() -> None:
-    manifests = [path for path in ROOT.rglob("Cargo.toml") if not {"target", ".venv", "out"} & set(path.parts)]
-    crates = {path: found for path in manifests if "package" in (found := tomllib.loads(path.read_text()))}
+    crates = {path: found for path in MANIFESTS if "package" in (found := tomllib.loads(path.read_text()))}
     assert len(crates) > 12
     whole = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["lints"]["rust"]
     for path, found in crates.items():

@@ -233,7 +233,8 @@ def pads_with_an_entry(it: Compared) -> bool:
 
 # Packets that tshark lets pass and we refuse, and the other way round: the reason by name.
 TWCC_REFUSED: dict[str, Rule] = {
-    # "11 Reserved" (section 3.1.1 of the draft): tshark takes it for a packet that did not arrive.
+    # "11 Reserved" (draft-holmer-rmcat-transport-wide-cc-extensions-01, section 3.1.1): tshark takes it for a packet
+    # that did not arrive.
     "a reserved status": lambda it: "packet status symbol" in it.ours,
     # A report ends with "zero padding" to a whole word (section 3.1): no word of it can be left. tshark does not look.
     "a word behind the deltas": has_words_behind,

@@ -178,11 +178,11 @@ controllers! {
     Vegas("vegas", vegas::Vegas, Steers::ByteStream),
     /// BBR version 1: paces at the bandwidth that it measures, whatever is lost or marked
     Bbr("bbr", bbr::Bbr, Steers::ByteStream),
-    /// BBR version 3 (draft-ietf-ccwg-bbr): bandwidth and flight by a model of the path, bounded by losses and marks
+    /// BBR version 3 (draft-ietf-ccwg-bbr-06): bandwidth and flight by a model of the path, bounded by losses and marks
     Bbr3("bbr3", bbr3::Bbr3, Steers::ByteStream),
     /// DCTCP (RFC 8257): Reno that reduces its window in proportion to the share of marked bytes
     Dctcp("dctcp", dctcp::Dctcp, Steers::ByteStream),
-    /// Prague (draft-briscoe-iccrg-prague-congestion-control): DCTCP for L4S, nearly independent of the round trip; Reno after losses
+    /// Prague (draft-briscoe-iccrg-prague-congestion-control-04): DCTCP for L4S, nearly independent of the round trip; Reno after losses
     Prague("prague", prague::Prague, Steers::ByteStream),
     /// LEDBAT (RFC 6817): yields, by keeping the queue delay that it adds at a target
     Ledbat("ledbat", ledbat::Ledbat, Steers::ByteStream),

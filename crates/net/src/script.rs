@@ -5,7 +5,6 @@
 //!
 //! For the tests of this crate and the fuzz target `rtp_session`.
 
-#[path = "../../units/tests/script/mod.rs"]
 mod bytes;
 mod call;
 mod forged;

@@ -1,6 +1,6 @@
 //! Capture files: pcapng with nanoseconds, of IP packets without a link below them. tcpdump, tshark and Wireshark read it.
 //!
-//! Blocks of big-endian words (draft-ietf-opsawg-pcapng, checked against tshark): too little for a library.
+//! Blocks of big-endian words (draft-ietf-opsawg-pcapng-01, checked against tshark): too little for a library.
 
 use crate::WireError;
 use crate::error::field;

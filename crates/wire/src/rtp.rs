@@ -26,7 +26,7 @@ pub struct RtpHeaderFields {
 /// A header extension, unread (RFC 3550 section 5.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RtpExtension<'a> {
-    /// First 16 bits of the extension; [`extension`](crate::extension) names those of RFC 8285.
+    /// First 16 bits of the extension; [`crate::extension`] names those of RFC 8285.
     pub profile: u16,
     /// Content of the extension, after profile and length.
     pub data: &'a [u8],

@@ -1,7 +1,7 @@
 //! The messages of TFRC's two halves over RTP (RFC 5348 sections 3.2.1 and 3.2.2): a header extension on each data packet,
 //! and an RTCP APP packet (RFC 3550 section 6.7) as the receiver's report. RFC 5348 names the fields and gives no form for RTP;
-//! an expired draft on RTP with TFRC (draft-gharai-avtcore-rtp-tfrc) has the same fields in an extension and in feedback of RTP/AVPF, with numbers
-//! that were never assigned. This form is ours.
+//! an expired draft on RTP with TFRC (draft-gharai-avtcore-rtp-tfrc-01) has the same fields in an extension and in feedback of
+//! RTP/AVPF, with numbers that were never assigned. This form is ours.
 //!
 //! The extension is one element of RFC 8285's one-byte form, with the local identifier 1:
 //!

@@ -1,4 +1,4 @@
-//! BBR version 3 (draft-ietf-ccwg-bbr): a model of the path, of what it delivers and of how much it holds before it loses,
+//! BBR version 3 (draft-ietf-ccwg-bbr-06): a model of the path, of what it delivers and of how much it holds before it loses,
 //! sets pace and window.
 //!
 //! Differences from the draft are in DEVIATIONS.md beside this file. The sampler of delivery rates, the count of round trips,

@@ -1,17 +1,17 @@
 //! Google congestion control (GCC): a rate that follows the trend of the one-way delay, bounded by what losses allow.
 //!
 //! One design with three sources. The parts of the draft (draft-ietf-rmcat-gcc-02), of libwebrtc as it is, and of libwebrtc as it
-//! was in 2012 are chosen by parameters:
+//! was in 2012 are chosen by parameters. Names are of files in this folder:
 //!
 //! | part | draft | libwebrtc | libwebrtc-2012 |
 //! |---|---|---|---|
-//! | groups of packets | [`groups`] | the same | the same |
-//! | arrival filter | [`kalman`] | [`trendline`] | [`kalman_size`] |
-//! | over-use detector, adaptive threshold | [`detector`] | the same, other gains | the same, a fixed threshold |
-//! | rate controller | [`rate_control`], [`capacity`] | the same, other constants | the same with the increase of [`response`] |
-//! | incoming rate | a window of [`incoming`] | the robust estimator there | a window |
-//! | losses | [`loss`] | [`loss_v2`], joined in [`bandwidth`] | [`loss`], not below TFRC |
-//! | probes | none | [`probing`], [`probe_estimate`], [`alr`] | none |
+//! | groups of packets | `groups` | the same | the same |
+//! | arrival filter | `kalman` | `trendline` | `kalman_size` |
+//! | over-use detector, adaptive threshold | `detector` | the same, other gains | the same, a fixed threshold |
+//! | rate controller | `rate_control`, `capacity` | the same, other constants | the same with the increase of `response` |
+//! | incoming rate | a window of `incoming` | the robust estimator there | a window |
+//! | losses | `loss` | `loss_v2`, joined in `bandwidth` | `loss`, not below TFRC |
+//! | probes | none | `probing`, `probe_estimate`, `alr` | none |
 //!
 //! Both run at the sender, on reports of single packets. DEVIATIONS.md beside this file says what is left out, and where the
 //! sources are silent.

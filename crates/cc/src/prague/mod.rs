@@ -1,4 +1,4 @@
-//! Prague: DCTCP for the Internet (draft-briscoe-iccrg-prague-congestion-control, RFC 9331 section 4.3). It answers marks in
+//! Prague: DCTCP for the Internet (draft-briscoe-iccrg-prague-congestion-control-04, RFC 9331 section 4.3). It answers marks in
 //! proportion, as if its round trip were no shorter than 25 ms, is Reno after a loss, and Reno altogether where packets are
 //! not ECT(1).
 //!

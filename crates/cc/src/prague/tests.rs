@@ -1,4 +1,4 @@
-//! Sections 2.3 to 2.5 and 3.3 of the draft as vectors.
+//! Sections 2.3 to 2.5 and 3.3 of draft-briscoe-iccrg-prague-congestion-control-04 as vectors.
 
 use super::*;
 use crate::window::drive::{Flow, SIZE, lost};

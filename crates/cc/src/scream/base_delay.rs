@@ -1,4 +1,4 @@
-//! Queue delay from one-way delays: the delay over the smallest seen in a long history (RFC 6817 section 3.4.2).
+//! Queue delay from one-way delays: the delay over the smallest seen in a long history (RFC 6817 sections 2.4.2 and 3.1.1).
 
 use super::Params;
 use crate::one_way_delay::{Clocks, KeptDelay, Tilt};

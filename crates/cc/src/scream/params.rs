@@ -49,8 +49,8 @@ params! {
         l4s_head_room: f64 = 1.0, in 0.1, 100.0, "reference program 2022-06, window (4)", "Window factor for marks is 1 - alpha/(2 x this)";
         l4s_rate_head_room: f64 = 1.0, in 0.1, 100.0, "reference program 2022-06, media rate", "Rate factor for marks is 1 - f alpha/(2 x this), f = flight/window";
         l4s_growth_alpha: f64 = INF, in 0.0, INF, "reference program 2022-06, media rate (A)", "Under L4S and above this alpha the rate grows as in fast increase";
-        base_delay_bucket: TimeDelta = ms(60_000), in 0.1, 3600.0, "RFC 6817 3.4.2", "Length of a bucket of the base-delay history";
-        base_delay_buckets: u64 = 10, in 1.0, 1000.0, "RFC 6817 3.4.2", "Buckets of the base-delay history";
+        base_delay_bucket: TimeDelta = ms(60_000), in 0.1, 3600.0, "RFC 6817 2.4.2", "Length of a bucket of the base-delay history";
+        base_delay_buckets: u64 = 10, in 1.0, 1000.0, "RFC 6817 2.5", "Buckets of the base-delay history";
         base_reset_fraction: f64 = INF, in 0.0, INF, "reference program 2022-06, window (1)", "The history is forgotten when the slow minimum of delay exceeds this part of the target";
         base_reset_interval: TimeDelta = ms(20_000), in 0.0, 3600.0, "reference program 2022-06, window (1)", "Least time between two such resets";
         base_reset_weight: f64 = 0.001, in 0.0, 1.0, "reference program 2022-06, window (1)", "How fast the slow minimum rises, every 50 ms";

@@ -9,7 +9,7 @@ params! {
     /// Bounds of growth that any window law may have.
     #[derive(Copy)]
     pub struct WindowGrowth {
-        rate_limited_increase: bool = false, "draft-ietf-ccwg-ratelimited-increase, Rate-Limited Increase", "A window that is not used grows too, up to what its law makes of the largest flight since its last reduction; else it grows only while it is used";
+        rate_limited_increase: bool = false, "draft-ietf-ccwg-ratelimited-increase-10, Rate-Limited Increase", "A window that is not used grows too, up to what its law makes of the largest flight since its last reduction; else it grows only while it is used";
     }
     /// How the first slow start ends.
     with hystart: HyStartParams;

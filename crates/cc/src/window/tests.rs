@@ -1,5 +1,5 @@
 //! The bounds that all window laws may have, through Reno's law: HyStart++ as a whole, and the vectors of
-//! draft-ietf-ccwg-ratelimited-increase.
+//! draft-ietf-ccwg-ratelimited-increase-10.
 
 use super::drive::{Flow, SIZE};
 use super::{HyStartParams, SlowStartExit, WindowGrowth, WindowPacing};

@@ -48,7 +48,7 @@ macro_rules! noise_params {
             $(#[$meta])*
             pub struct $config {
                 $($own)*
-                reorder: bool = false, "RFC 8868 4.3 demands that cross traffic keeps its order", "Whether packets may overtake each other; else none arrives before the one that departed before it";
+                reorder: bool = false, "RFC 8868 4.5 demands that cross traffic keeps its order", "Whether packets may overtake each other; else none arrives before the one that departed before it";
             }
             $($rest)*
         }
@@ -141,7 +141,7 @@ macro_rules! noises {
 }
 
 noises! {
-    /// The absolute value of a Gaussian, clamped (RFC 8868 section 4.3); its mean is not 0
+    /// The absolute value of a Gaussian, clamped (RFC 8868 section 4.5); its mean is not 0
     Rfc8868("rfc8868", Rfc8868Noise, Rfc8868Noise),
     /// Uniform from 0 to a largest value
     Uniform("uniform", UniformNoise, UniformNoise),

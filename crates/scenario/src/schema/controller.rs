@@ -19,7 +19,7 @@ const LIMITS: [&str; 3] = ["target_bitrate_min", "target_bitrate_start", "target
 const RTP_HEADER: u64 = 12;
 /// The largest packet of a flow whose controller does not say: RTP over a 1500 B path with room to spare.
 const RTP_PACKET_SIZE: u64 = 1212;
-/// Largest packet of the other transports, which fill the path (RFC 8868 section 4.6).
+/// Largest packet of the other transports, which fill the path (RFC 8868 section 5.3).
 const FULL_PACKET_SIZE: u64 = 1500;
 
 /// The controller of a flow, its transport, and the size of its largest packet: one choice. `packet_size` is `mss` + 12.

@@ -201,7 +201,7 @@ fn prague_beside_cubic_has_what_the_coupling_gives_it_at_any_round_trips() {
         let expected = prague_over_cubic(f64::from(prague), f64::from(cubic));
         judge(
             &format!("Prague, {prague} ms, beside CUBIC, {cubic} ms, DualPI2: ratio of rates"),
-            "RFC 9332 2.1; Prague 2.4.4",
+            "RFC 9332 2.1; draft-briscoe-iccrg-prague-congestion-control-04 2.4.4",
             expected,
             around(expected, 0.35),
             ours / rival,
@@ -209,13 +209,14 @@ fn prague_beside_cubic_has_what_the_coupling_gives_it_at_any_round_trips() {
     }
 }
 
-/// Prague, section 2.4.4: as round trips below 25 ms count as 25 ms, rates go with 25 to 100 ms where marks are as probable for both. A step
-/// marks all or nothing: then they go with the square. DualPI2 alone with L4S traffic is a ramp of 0.4 ms, which lies between.
+/// draft-briscoe-iccrg-prague-congestion-control-04, section 2.4.4: as round trips below 25 ms count as 25 ms, rates go with 25 to
+/// 100 ms where marks are as probable for both. A step marks all or nothing: then they go with the square. DualPI2 alone with L4S
+/// traffic is a ramp of 0.4 ms, which lies between.
 #[test]
 fn round_trips_count_for_two_pragues_as_25_to_100_ms() {
     let (near, far) = ((PRAGUE, 10, "l4s"), (PRAGUE, 100, "l4s"));
     let coupled = rates(&over(DUALPI2, 400, &[near, far, (CUBIC, 40, "classic")]));
-    let source = "Prague 2.4.4";
+    let source = "draft-briscoe-iccrg-prague-congestion-control-04 2.4.4";
     let what = "Pragues, 10 and 100 ms, DualPI2 with CUBIC: ratio of rates";
     judge(what, source, 4.0, around(4.0, 0.3), coupled[0] / coupled[1]);
     let alone = rates(&over(DUALPI2, 400, &[near, far]));

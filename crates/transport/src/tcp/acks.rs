@@ -169,7 +169,7 @@ impl<C: Controller> TcpSender<C> {
         !self.config.recovery.is_selective()
     }
 
-    /// RFC 6582 section 4: of the partial acknowledgements of a recovery only the first restarts the timer.
+    /// RFC 6582 section 3.2, step 3: of the partial acknowledgements of a recovery only the first restarts the timer.
     fn keeps_timer(&mut self) -> bool {
         let partial = self.progress.until.is_some() && self.config.recovery == RecoveryKind::NewReno;
         partial && self.config.impatient && std::mem::replace(&mut self.progress.restarted, true)

@@ -82,7 +82,7 @@ params! {
         prr: bool = true, "RFC 6937", "With sack and rack-tlp: recovery sends in proportion to what arrives";
         max_ack_delay: TimeDelta = TimeDelta::from_millis(200), in 0.0, 1e6, "RFC 8985 7.2 (TLP.max_ack_delay)", "With rack-tlp: how much longer a probe waits behind a single packet, whose acknowledgement may be delayed";
         timestamps: bool = true, else "on where losses are found by time", "RFC 7323", "Segments say when they left: answers to retransmissions are told apart, and a retransmission for nothing is taken back (RFC 3522)";
-        impatient: bool = true, "RFC 6582 4", "With newreno: only the first partial acknowledgement restarts the timer";
+        impatient: bool = true, "RFC 6582 3.2 step 3", "With newreno: only the first partial acknowledgement restarts the timer";
         ecn_echo: EcnEcho = EcnEcho::Rfc3168, else "rfc3168; of dctcp exact, of prague accurate", "RFC 3168 6.1.3, RFC 8257 3.2, RFC 9768 3.2", "How marks are told; accurate is asked for in the handshake";
         receiver_ecn: EcnSupport = EcnSupport::Accurate, "RFC 9768 3.1.2", "With ecn_echo accurate: what the receiver knows of ECN. Where it is less, packets are ECT(0) or not ECN-capable, and marks are answered as losses are";
     }

@@ -20,7 +20,7 @@ impl Prr {
     }
 
     /// An acknowledgement told of `delivered` bytes that arrived; `in_flight` are still under way, and the window that
-    /// recovery aims for is `window` (ssthresh). Section 3.1, with the bound of slow start (PRR-SSRB).
+    /// recovery aims for is `window` (ssthresh). Section 3, with the bound of slow start (PRR-SSRB).
     pub fn on_ack(&mut self, delivered: Bytes, in_flight: Bytes, window: Bytes, segment: Bytes) {
         let (delivered, pipe) = (delivered.as_u64(), in_flight.as_u64());
         let (window, segment) = (window.as_u64(), segment.as_u64());

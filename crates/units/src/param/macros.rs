@@ -34,7 +34,7 @@ macro_rules! param_or {
 /// paceline_units::params! {
 ///     /// What a step marks by.
 ///     pub struct StepParams {
-///         at: TimeDelta = TimeDelta::ZERO, as Required, in 0.0, 1e6, "RFC 9332 4.2", "Wait above which a packet is marked";
+///         at: TimeDelta = TimeDelta::ZERO, as Required, in 0.0, 1e6, "RFC 9332 A.1", "Wait above which a packet is marked";
 ///         part: Option<f64> = None, else "all", in 0.0, 1.0, "ours", "Part of the packets that are looked at";
 ///     }
 /// }

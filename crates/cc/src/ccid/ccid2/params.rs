@@ -19,7 +19,7 @@ params! {
         ssthresh_min: u64 = 2, in 1.0, 1000.0, "RFC 4341 5", "Smallest threshold after a halving, in packets";
         ssthresh_held: bool = false, "RFC 5681 3.1, after eq. 4; RFC 4341 5 halves at each timeout", "A timeout leaves the threshold as it is if nothing is acknowledged that left after the last one";
         late_counts: bool = false, "RFC 5681 3.1 (new data that is acknowledged); RFC 4341 5 is silent", "A packet that a timeout gave up and that arrives after all lets the window grow";
-        rate_limited_increase: bool = false, "draft-ietf-ccwg-ratelimited-increase, Rate-Limited Increase", "A window that is not used grows too, up to what a window as large as the largest flight since the last reduction would become; else it grows only while it is used";
+        rate_limited_increase: bool = false, "draft-ietf-ccwg-ratelimited-increase-10, Rate-Limited Increase", "A window that is not used grows too, up to what a window as large as the largest flight since the last reduction would become; else it grows only while it is used";
         rto_initial: TimeDelta = ms(3000), in 0.01, 60.0, "RFC 4341 5 (RFC 2988, quoted in RFC 6298 appendix A)", "Timeout before the first round-trip time";
         rto_min: TimeDelta = ms(0), in 0.0, 60.0, "RFC 4341 5 (no minimum of 1 s)", "Smallest timeout";
         rto_max: TimeDelta = ms(64_000), in 60.0, 1000.0, "RFC 6298 2.5 (60 s at least)", "Largest timeout";

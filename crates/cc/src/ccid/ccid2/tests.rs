@@ -323,7 +323,7 @@ fn a_series_of_timeouts_may_halve_the_threshold_once() {
 
 #[test]
 fn a_rate_limited_window_grows_to_half_more_than_its_flight_or_a_packet() {
-    // draft-ietf-ccwg-ratelimited-increase: slow start adds a packet for two (RFC 4341 section 5).
+    // draft-ietf-ccwg-ratelimited-increase-10: slow start adds a packet for two (RFC 4341 section 5).
     for (rate_limited_increase, expected) in [(true, 15), (false, 10)] {
         let mut sender = Sender::new(Params { rate_limited_increase, ..Params::default() });
         (sender.ccid2.window.cwnd, sender.ccid2.window.largest_flight) = (10, 10);
