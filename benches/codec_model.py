@@ -7,9 +7,10 @@ command line, and folders of tables of rate, QP and PSNR as those of syncodecs:
     codec_model.py [FILE[:WIDTHxHEIGHT] | FOLDER]...
     codec_model.py --calls | --judge FILE
 
-With --calls, calls over slow links are run with source kind codec instead. The results of x264 are printed with the keys of
-codec-model for each clip: that is tests/codec_model_x264.json. --judge FILE prints how near the model comes to such a
-file, without x264. Clips that are files, carphone_pristine.mp4 and bigbuckbunny.mp4, are read from PACELINE_DATA/clips.
+With --calls, calls over slow links are run with source kind codec instead. The results of x264 are printed with the
+keys of codec-model for each clip: that is tests/codec_model_x264.json. --judge FILE prints how near the model comes
+to such a file, without x264. Clips that are files, carphone_pristine.mp4 and bigbuckbunny.mp4, are read from
+PACELINE_DATA/clips.
 
 With --weights, what bits the estimate's counts are worth is fitted anew to all these clips, and for each origin of
 clips to the others.

@@ -95,7 +95,7 @@ mod tests {
         assert!((round_trip.timeout(&params) - (1.2 * 0.15 + 4.0 * 0.075)).abs() < 1e-12);
         assert!((round_trip.fine_grain() - 0.19 / 0.101).abs() < 1e-12);
         let before = round_trip.timeout(&params);
-        [0.04, 0.02].map(|span| round_trip.on_span(span));
+        [0.04, 0.02].into_iter().for_each(|span| round_trip.on_span(span));
         assert!((round_trip.timeout(&params) - before - 0.03875).abs() < 1e-12, "a sixteenth of what falls");
     }
 }

@@ -69,9 +69,9 @@ const REFERENCE: &str = "the profile keeps what the papers measured: see Params:
 
 /// Fails with all that is wrong, one line a fault, and with those that are exempt and need not be.
 fn judge(test: &str, what: impl Fn(&str) -> Vec<(bool, String)>) {
-    let faults = |Member { name, controller, .. }: Member| {
-        let wrong = what(&controller).into_iter().filter(|(right, _)| !right);
-        wrong.map(|(_, why)| (name.clone(), why)).collect::<Vec<_>>()
+    let faults = |member: Member| {
+        let wrong = what(&member.controller()).into_iter().filter(|(right, _)| !right);
+        wrong.map(|(_, why)| (member.name.clone(), why)).collect::<Vec<_>>()
     };
     let faults: Vec<_> = members().flat_map(faults).collect();
     let exempt = EXEMPT.iter().filter(|(_, of, _)| *of == test).map(|(member, _, why)| (*member, *why));

@@ -170,7 +170,7 @@ fn members() -> impl Iterator<Item = Member> {
 
 /// Errors of a row: members that fail it, and exempt ones that do not.
 fn wrong_in(row: &str, passes: impl Fn(&str) -> Result<(), String>) -> Vec<String> {
-    let fault = |Member { name, controller, .. }: Member| Some((name, passes(&controller).err()?));
+    let fault = |member: Member| Some((member.name.clone(), passes(&member.controller()).err()?));
     let faults: Vec<_> = members().filter_map(fault).collect();
     let exempt = EXEMPT.iter().filter(|(_, of, _)| *of == row).map(|(member, _, why)| (*member, *why));
     members::wrong(&faults, exempt).into_iter().map(|wrong| format!("{row}: {wrong}")).collect()
@@ -235,9 +235,8 @@ fn a_circuit_breaker_ends_a_call_that_stays_dead() {
         ("down = [[\"90s\", \"120s\"]]", true),
         ("down = [[\"90s\", \"104s\"]]", false),
     ];
-    for Member { controller, .. } in
-        members().filter(|member| ["scream robust", "gcc draft"].contains(&&*member.name))
-    {
+    for member in members().filter(|member| ["scream robust", "gcc draft"].contains(&&*member.name)) {
+        let controller = member.controller();
         let guarded = format!("{controller}\nrtp = {{ circuit_breaker = \"timeouts\" }}");
         for (return_link, ends) in DOWN {
             let outcome = Call { return_link, ..CALL }.outcome(&guarded);

@@ -84,7 +84,8 @@ fn no_flow_sends_more_than_twice_what_arrives_for_long() {
         ),
     ];
     let mut faults = Vec::new();
-    for Member { name, controller, .. } in all() {
+    for member in all() {
+        let (name, controller) = (member.name.clone(), member.controller());
         for (path, capacity) in paths {
             let outcome = camera(&controller, path, 30, "");
             let (seconds, most) = (too_fast_for(&outcome), rates(&outcome, "send_rate_mbps"));
@@ -107,7 +108,8 @@ fn no_flow_sends_more_than_twice_what_arrives_for_long() {
 fn no_send_queue_grows() {
     let path = "rate = \"5Mbps\"\ndelay = \"25ms\"\nqueue = { limit = \"300ms\" }";
     let mut faults = Vec::new();
-    for Member { name, controller, .. } in all() {
+    for member in all() {
+        let (name, controller) = (member.name.clone(), member.controller());
         let outcome = camera(&controller, path, 300, "");
         let waits = rates(&outcome, "send_queue_delay_ms");
         let (early, late) = (mean(&waits, 10.0, 60.0), mean(&waits, 240.0, 300.0));
@@ -151,8 +153,8 @@ fn after_two_seconds_of_silence_the_rate_is_back_within_two() {
         ("rap ns2", LINEAR),
     ];
     let mut faults = Vec::new();
-    for Member { name, controller, .. } in all().filter(|member| member.params.steers() != Steers::ByteStream)
-    {
+    for member in all().filter(|member| member.params.steers() != Steers::ByteStream) {
+        let (name, controller) = (member.name.clone(), member.controller());
         for (mbps, delay_ms, link_too) in [(5, 25, true), (5, 25, false), (20, 10, true), (2, 100, true)] {
             let link = silent(mbps, delay_ms, link_too);
             let outcome = camera(&controller, &link, 36, "return_path = [\"back\"]");
