@@ -57,17 +57,22 @@ test-all: test test-others ## Run all tests: those, and what test-others runs
 
 .PHONY: test-others
 test-others: ## Run the golden runs in the release build, the tests in real time, and those with browsers and other programs
-	@$(MAKE) --no-print-directory -j 2 golden real-time
+	@$(MAKE) --no-print-directory -j 3 golden real-time
 
 .PHONY: golden
 golden: prerequisites
 	cargo test --profile golden --locked --quiet -p paceline-sim --test golden
 
-# Whole crates are named, so that all commands compile one set of features. Most of the time these tests wait: Python's, which need
-# no compiler, leave it to others meanwhile.
+# Whole crates are named, so that all commands compile one set of features.
 .PHONY: real-time
-real-time: developers
+real-time: real-time-python real-time-rust
+
+.PHONY: real-time-python
+real-time-python: developers
 	$(BIN)/python -m pytest -q -n 4 --dist worksteal -m "real_time or peer"
+
+.PHONY: real-time-rust
+real-time-rust: prerequisites
 	cargo test --workspace --locked --test real_time -- --test-threads=8
 	cargo test --workspace --locked --quiet --lib -- --ignored
 
