@@ -1,7 +1,7 @@
 //! Calls as applications make them: beside a camera speech that wants little, a stream with limits, streams of unequal priority.
 //! Every controller that carries media passes, under each of its profiles.
 
-use crate::members::{self, Member};
+use crate::members::{self, CONSTANT, COUNTS_LONG, Member, PACE, REFERENCE};
 use crate::world::{column, run};
 use paceline_cc::{ControllerParams, Steers};
 use paceline_sim::Outcome;
@@ -59,13 +59,8 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ("scream reference-2022", "limits", REFERENCE),
     ("scream reference-2022", "priority", REFERENCE),
 ];
-const CONSTANT: &str = "its parameters do not adapt to the path, which is what URCP's authors show";
-const PACE: &str =
-    "it hears of the losses for a second, and paces what waits at 2.5 times its target, as libwebrtc does";
 const COUNTS: &str =
     "it allows twice the larger of the last two counts, of 250 ms each, and hears of each a round trip later";
-const COUNTS_LONG: &str = "it counts what arrives over a second, and hears of it a round trip later";
-const REFERENCE: &str = "the profile keeps what the papers measured: see Params::mended";
 
 /// Fails with all that is wrong, one line a fault, and with those that are exempt and need not be.
 fn judge(test: &str, what: impl Fn(&str) -> Vec<(bool, String)>) {

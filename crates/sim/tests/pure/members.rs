@@ -2,6 +2,15 @@
 
 use paceline_cc::ControllerParams;
 
+/// Reasons to be excused in more than one suite.
+pub(crate) const CONSTANT: &str =
+    "its parameters do not adapt to the path, which is what URCP's authors show";
+pub(crate) const PACE: &str =
+    "it hears of the losses for a second, and paces what waits at 2.5 times its target, as libwebrtc does";
+pub(crate) const REFERENCE: &str = "the profile keeps what the papers measured: see Params::mended";
+pub(crate) const COUNTS_LONG: &str =
+    "it counts what arrives over a second, and hears of it a round trip later";
+
 /// A controller under a profile.
 pub(crate) struct Member {
     /// Kind and profile.

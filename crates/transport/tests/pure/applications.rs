@@ -1,7 +1,7 @@
 //! Calls as applications make them, through the classes that embed: datagrams of media and RTCP between [`MediaSender`] and
 //! [`MediaReceiver`] over one bottleneck. `applications` of `sim` asks the same of scenarios.
 
-use crate::members::{self, Member};
+use crate::members::{self, CONSTANT, COUNTS_LONG, Member, PACE, REFERENCE};
 use paceline_cc::{Steers, StreamId};
 use paceline_transport::rtp::media::{MediaPacket, MediaReceiver, MediaSender, SentDatagram};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -153,18 +153,13 @@ fn offer(sender: &mut Sender, now: Time, id: StreamId, source: &Source, frame: u
 /// Member, test and the reason.
 const EXEMPT: &[(&str, &str, &str)] = &[
     ("um paper", "bound", CONSTANT),
-    ("um paper", "twice", COUNTS),
+    ("um paper", "twice", COUNTS_LONG),
     ("gcc libwebrtc", "twice", PACE),
     ("scream reference-2022", "priority", REFERENCE),
     ("gcc draft", "fps", BURSTS),
 ];
-const CONSTANT: &str = "its parameters do not adapt to the path, which is what URCP's authors show";
-const PACE: &str =
-    "it hears of the losses for a second, and paces what waits at 2.5 times its target, as libwebrtc does";
 const BURSTS: &str =
     "a frame of 200 ms is a burst of 200 ms of the link, which its detector takes for a queue";
-const COUNTS: &str = "it counts what arrives over a second, and hears of it a round trip later";
-const REFERENCE: &str = "the profile keeps what the papers measured: see Params::mended";
 
 /// Fails with all that is wrong, one line a fault, and with those that are exempt and need not be.
 fn judge(test: &str, what: impl Fn(&Controller<'_>) -> Vec<(bool, String)>) {
