@@ -113,21 +113,23 @@ def record_calls() -> None:
     print(f'{{"clips": {{\n{keys}\n}}, "calls": [\n{calls}\n]}}')
 
 
+def judged(clips: dict[str, Any], calls: list[list[Any]]) -> Iterator[tuple[list[Any], float, float]]:
+    """Each recorded call, with the model's error in dB and its bytes over x264's."""
+    for row in calls:
+        name, controller, link, psnr, made = row
+        results = [call({"kind": "codec-model"} | clips[name], controller, link, seed) for seed in SEEDS]
+        modelled = np.mean([result.summary["flows"]["call"]["psnr_db"] for result in results])
+        yield row, float(modelled) - psnr, float(np.mean([made_kbps(result) for result in results])) / made
+
+
 def judge_calls(table: str) -> None:
     """Prints by how much the model is off in each call of a file of `record_calls`."""
     recorded = json.loads(Path(table).read_text())
     errors: dict[str, list[float]] = {"presets": [], "held out": []}
-    for name, controller, link, psnr, made in recorded["calls"]:
-        source = {"kind": "codec-model"} | recorded["clips"][name]
-        results = [call(source, controller, link, seed) for seed in SEEDS]
-        modelled = float(np.mean([result.summary["flows"]["call"]["psnr_db"] for result in results]))
-        bytes_over = float(np.mean([made_kbps(result) for result in results])) / made
+    for (name, controller, link, psnr, _), error, bytes_over in judged(recorded["clips"], recorded["calls"]):
         if link > LOWEST_LINK:
-            errors["presets" if name in PRESETS else "held out"].append(abs(modelled - psnr))
-        print(
-            f"{name} {controller} {link} kbit/s: x264 {psnr:.1f} dB, "
-            f"model {modelled - psnr:+.1f} dB, bytes x{bytes_over:.2f}"
-        )
+            errors["presets" if name in PRESETS else "held out"].append(abs(error))
+        print(f"{name} {controller} {link} kbit/s: x264 {psnr:.1f} dB, model {error:+.1f} dB, bytes x{bytes_over:.2f}")
     for kind, values in errors.items():
         within = sum(value <= 1.5 for value in values)
         mean, worst = np.mean(values), np.max(values)

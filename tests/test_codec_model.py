@@ -7,6 +7,7 @@ model; their parameters are by `paceline.video.model.fit`.
 from __future__ import annotations
 
 import json
+import runpy
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,43 +15,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-import paceline
+from conftest import ROOT
 
+BENCH = runpy.run_path(str(ROOT / "benches" / "codec_model.py"))
 RECORDED = json.loads((Path(__file__).parent / "codec_model_x264.json").read_text())
-STARVED = 150
-"""Links of so many kbit/s and less carry half of the least rate of SCReAM, or a third: nearly nothing arrives whole,
-and the model's PSNR is off by up to 7 dB there (docs/real-video.md)."""
 
 
-def call(name: str, controller: str, link_kbps: int, seed: int) -> tuple[float, float]:
+def call(name: str, controller: str, link_kbps: int) -> tuple[float, float]:
     """PSNR in dB of a call with the model, and the kbit/s that it made."""
-    queue = {"kind": "droptail", "limit": "300ms"}
-    source = {"kind": "codec-model"} | RECORDED["clips"][name]
-    flow = {"controller": {"kind": controller}, "source": source, "path": ["bottleneck"]}
-    result = paceline.run(
-        {
-            "name": "a call over a slow link",
-            "duration": "30s",
-            "warmup": "0s",
-            "seed": seed,
-            "links": {"bottleneck": {"rate": f"{link_kbps}kbps", "delay": "20ms", "queue": queue}},
-            "flows": {"call": flow | {"playout": {"kind": "fixed", "delay": "200ms"}}},
-        }
-    )
-    summary = result.summary["flows"]["call"]
-    return summary["psnr_db"], summary["sampled"]["frame_bytes"] * 8 * 30 / 1000
+    result = BENCH["call"]({"kind": "codec-model"} | RECORDED["clips"][name], controller, link_kbps)
+    return result.summary["flows"]["call"]["psnr_db"], BENCH["made_kbps"](result)
 
 
 @lru_cache(maxsize=1)
 def judged() -> list[tuple[list[Any], float, float]]:
     """Each recorded call over a link that is not starved, with the model's error in dB and its bytes over x264's."""
-    found = []
-    for row in RECORDED["calls"]:
-        name, controller, link, psnr, made = row
-        if link > STARVED:
-            psnrs, rates = zip(*(call(name, controller, link, seed) for seed in (1, 2, 3)), strict=True)
-            found.append((row, float(np.mean(psnrs)) - psnr, float(np.mean(rates)) / made))
-    return found
+    # Over slower ones nearly nothing arrives whole, and the model's PSNR is off by up to 7 dB (docs/real-video.md).
+    calls = [row for row in RECORDED["calls"] if row[2] > BENCH["LOWEST_LINK"]]
+    return list(BENCH["judged"](RECORDED["clips"], calls))
 
 
 def is_preset(row: list[Any]) -> bool:
@@ -74,8 +56,8 @@ def test_the_model_makes_the_bytes_that_x264_makes() -> None:
     # Key frames on demand take nothing from the rate, on a link that carries a third of what is sent.
     for name in ("newsreader", "sports", "carphone", "bigbuckbunny"):
         made = next(row[4] for row in RECORDED["calls"] if row[:3] == [name, "scream", 100])
-        assert call(name, "scream", 100, 1)[1] == pytest.approx(made, rel=0.1)
+        assert call(name, "scream", 100)[1] == pytest.approx(made, rel=0.1)
 
 
 def test_a_call_in_which_nothing_arrives_whole_has_a_psnr() -> None:
-    assert 10 < call("sports", "scream", 100, 1)[0] < 16
+    assert 10 < call("sports", "scream", 100)[0] < 16

@@ -69,8 +69,7 @@ fn judge(test: &str, what: impl Fn(&str) -> Vec<(bool, String)>) {
         wrong.map(|(_, why)| (member.name.clone(), why)).collect::<Vec<_>>()
     };
     let faults: Vec<_> = members().flat_map(faults).collect();
-    let exempt = EXEMPT.iter().filter(|(_, of, _)| *of == test).map(|(member, _, why)| (*member, *why));
-    let wrong = members::wrong(&faults, exempt);
+    let wrong = members::wrong_in(test, &faults, EXEMPT);
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 

@@ -2,7 +2,7 @@
 //! rate. Each row is a scenario beside another without the trouble, on 10 Mbit/s with 300 ms of queue. Every controller that names a
 //! target to an encoder passes every row, or stands in [`EXEMPT`] with the reason, and then must fail it.
 
-use crate::members::{self, Member};
+use crate::members::{self, Member, REFERENCE};
 use crate::world::{column, flow, run};
 use paceline_sim::Outcome;
 use std::cell::RefCell;
@@ -154,7 +154,6 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ("um paper", "10 % of reports lost", LOSSES),
 ];
 
-const REFERENCE: &str = "the profile keeps what the papers measured: see Params::mended";
 const OF_2012: &str = "the profile is what the authors of URCP measured, which did not look for reports";
 const PER_ROUND_TRIP: &str = "it grows by a part per response time, which holds the round trip";
 const LOSSES: &str =
@@ -172,8 +171,7 @@ fn members() -> impl Iterator<Item = Member> {
 fn wrong_in(row: &str, passes: impl Fn(&str) -> Result<(), String>) -> Vec<String> {
     let fault = |member: Member| Some((member.name.clone(), passes(&member.controller()).err()?));
     let faults: Vec<_> = members().filter_map(fault).collect();
-    let exempt = EXEMPT.iter().filter(|(_, of, _)| *of == row).map(|(member, _, why)| (*member, *why));
-    members::wrong(&faults, exempt).into_iter().map(|wrong| format!("{row}: {wrong}")).collect()
+    members::wrong_in(row, &faults, EXEMPT).into_iter().map(|wrong| format!("{row}: {wrong}")).collect()
 }
 
 #[test]

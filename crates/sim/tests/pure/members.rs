@@ -15,6 +15,7 @@ pub(crate) const COUNTS_LONG: &str =
 pub(crate) struct Member {
     /// Kind and profile.
     pub(crate) name: String,
+    pub(crate) profile: &'static str,
     pub(crate) params: ControllerParams,
 }
 
@@ -22,16 +23,16 @@ impl Member {
     /// The controller as a scenario writes it.
     #[allow(dead_code, reason = "suites that call the classes write no scenarios")]
     pub(crate) fn controller(&self) -> String {
-        let (kind, profile) = self.name.split_once(' ').unwrap_or_default();
-        format!("{{ kind = \"{kind}\", profile = \"{profile}\" }}")
+        format!("{{ kind = \"{}\", profile = \"{}\" }}", self.params.kind(), self.profile)
     }
 }
 
 /// Every controller under each of its profiles.
 pub(crate) fn all() -> impl Iterator<Item = Member> {
-    ControllerParams::all().map(|(params, profile)| {
-        let kind = params.kind();
-        Member { name: format!("{kind} {profile}"), params }
+    ControllerParams::all().map(|(params, profile)| Member {
+        name: format!("{} {profile}", params.kind()),
+        profile,
+        params,
     })
 }
 
@@ -53,4 +54,14 @@ pub(crate) fn wrong<'e>(
     let idle = excused.iter().filter(|(name, _)| faults.iter().all(|(found, _)| found != name));
     wrong.extend(idle.map(|(name, why)| format!("{name} is excused ({why}), and has no fault")));
     wrong
+}
+
+/// The same in one row of a suite whose excuses name member, row and reason.
+pub(crate) fn wrong_in(
+    row: &str,
+    faults: &[(String, String)],
+    excused: &[(&str, &str, &str)],
+) -> Vec<String> {
+    let excused = excused.iter().filter(|(_, of, _)| *of == row);
+    wrong(faults, excused.map(|(member, _, why)| (*member, *why)))
 }

@@ -58,13 +58,13 @@ impl Outcome {
 
 type Sender = MediaSender<paceline_cc::AnyController, Arc<[u8]>>;
 
-/// Kind, profile, and what its first target is where its limits allow.
-struct Controller<'m> {
-    kind: &'m str,
-    profile: &'m str,
+/// Kind and profile.
+struct Controller {
+    kind: &'static str,
+    profile: &'static str,
 }
 
-impl Controller<'_> {
+impl Controller {
     /// A call over a link of which `mbps` says the rate in each second.
     fn call(&self, sources: &[Source], mbps: impl Fn(u64) -> f64) -> Outcome {
         let mut sender = Sender::configured(self.kind, Some(self.profile), []).expect("it carries media");
@@ -162,10 +162,10 @@ const BURSTS: &str =
     "a frame of 200 ms is a burst of 200 ms of the link, which its detector takes for a queue";
 
 /// Fails with all that is wrong, one line a fault, and with those that are exempt and need not be.
-fn judge(test: &str, what: impl Fn(&Controller<'_>) -> Vec<(bool, String)>) {
+fn judge(test: &str, what: impl Fn(&Controller) -> Vec<(bool, String)>) {
     let mut faults = Vec::new();
-    for Member { name, params, .. } in members::untuned() {
-        let (kind, profile) = name.split_once(' ').expect("kind and profile");
+    for Member { name, profile, params } in members::untuned() {
+        let kind = params.kind();
         let follows = matches!(params.steers(), Steers::Media | Steers::Datagrams) && kind != "fixed";
         // A receiver half has messages of its own, which RTCP does not carry.
         if !follows || Sender::configured(kind, Some(profile), []).is_err() {
@@ -175,8 +175,7 @@ fn judge(test: &str, what: impl Fn(&Controller<'_>) -> Vec<(bool, String)>) {
         let found = what(&Controller { kind, profile }).into_iter().filter(|(right, _)| !right);
         faults.extend(found.map(|(_, why)| (name.clone(), why)));
     }
-    let exempt = EXEMPT.iter().filter(|(_, of, _)| *of == test).map(|(member, _, why)| (*member, *why));
-    let wrong = members::wrong(&faults, exempt);
+    let wrong = members::wrong_in(test, &faults, EXEMPT);
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
@@ -244,7 +243,7 @@ fn a_pause_costs_little() {
 }
 
 /// A call of an encoder that follows no target, 1.8 Mbit/s, over 3, 0.6 and 3 Mbit/s.
-fn beyond_the_link(controller: &Controller<'_>) -> Outcome {
+fn beyond_the_link(controller: &Controller) -> Outcome {
     let dip = |second| if (20..40).contains(&second) { 0.6 } else { 3.0 };
     controller.call(&[Source { kbps: Some(1800.0), ..CAMERA }], dip)
 }
