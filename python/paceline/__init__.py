@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from paceline.comparison.contenders import ContenderLike
     from paceline.comparison.result import ComparisonResult
     from paceline.errors import (
+        ControllerError,
         DataNotFound,
         ExperimentError,
         OutputError,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         StudyError,
         UsageError,
     )
+    from paceline.guests import Controllers, Program
     from paceline.probing import probe
     from paceline.result import Result
     from paceline.simulation import registry, run
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ComparisonResult",
     "Controller",
+    "ControllerError",
     "DataNotFound",
     "ExperimentError",
     "MediaArrival",
@@ -58,6 +61,7 @@ __all__ = [
     "MediaSender",
     "OutputError",
     "PacelineError",
+    "Program",
     "ReceiverHalf",
     "Result",
     "ScenarioError",
@@ -80,6 +84,7 @@ _HOMES = {
     "MediaEvent": "paceline._core",
     "MediaReceiver": "paceline._core",
     "MediaSender": "paceline._core",
+    "Program": "paceline.guests",
     "ReceiverHalf": "paceline._core",
     "Result": "paceline.result",
     "__version__": "paceline.version",
@@ -110,6 +115,7 @@ def study(
     fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
     progress: Callable[[State], None] | None = None,
+    controllers: Controllers | None = None,
 ) -> StudyResult:
     """Runs a study: what is not finished of its experiments, designs and searches, and what is computed of them.
 
@@ -122,14 +128,17 @@ def study(
         fresh: Whether what an earlier run left in `out` is deleted.
         data: Where trace and frame files are; without it the folder that `PACELINE_DATA` names.
         progress: Called now and then with how far the study is.
+        controllers: Controllers of one's own by name, as `paceline.run` takes them.
 
     Raises:
         StudyError: The definition is wrong, or `out` holds results of another one.
         OutputError: `out` cannot be written, or another process does; what is finished is kept.
     """
+    from paceline.guests import using
     from paceline.studies.engine import run_study
 
-    return run_study(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, progress=progress)
+    with using(controllers):
+        return run_study(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, progress=progress)
 
 
 def compare(
@@ -148,6 +157,7 @@ def compare(
     fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
     progress: Callable[[State], None] | None = None,
+    own: Controllers | None = None,
 ) -> ComparisonResult:
     """Compares controllers over scenarios, traces and named networks, on the same seeds.
 
@@ -172,6 +182,7 @@ def compare(
         fresh: Whether what an earlier run left in `out` is deleted.
         data: Where trace and frame files are; without it the folder that `PACELINE_DATA` names.
         progress: Called now and then with how far the comparison is.
+        own: Controllers of one's own by name, as `paceline.run` takes them under `controllers`.
 
     Raises:
         UsageError: Fewer than two controllers, or an argument is wrong.
@@ -181,20 +192,22 @@ def compare(
         OutputError: `out` cannot be written, or another process does; what is finished is kept.
     """
     from paceline.comparison.run import compare as run_comparison
+    from paceline.guests import using
 
-    return run_comparison(
-        controllers,
-        out=out,
-        over=over,
-        seeds=seeds,
-        flows=flows,
-        duration=duration,
-        warmup=warmup,
-        weights=weights,
-        join=join,
-        workers=workers,
-        dask=dask,
-        fresh=fresh,
-        data=data,
-        progress=progress,
-    )
+    with using(own):
+        return run_comparison(
+            controllers,
+            out=out,
+            over=over,
+            seeds=seeds,
+            flows=flows,
+            duration=duration,
+            warmup=warmup,
+            weights=weights,
+            join=join,
+            workers=workers,
+            dask=dask,
+            fresh=fresh,
+            data=data,
+            progress=progress,
+        )

@@ -8,15 +8,18 @@ from typing_extensions import Buffer
 
 __all__ = [
     "Controller",
+    "FlowFacts",
     "MediaArrival",
     "MediaDatagram",
     "MediaEvent",
     "MediaReceiver",
     "MediaSender",
+    "PacketResult",
     "ReceiverHalf",
     "RunOutput",
     "Scenario",
     "ScenarioError",
+    "SentPacket",
     "bitrate_names",
     "browser",
     "build",
@@ -29,16 +32,57 @@ __all__ = [
     "quantity",
     "receive",
     "reflect",
+    "register_class",
+    "register_program",
+    "registered_guests",
     "registry_json",
     "run",
     "send",
     "tunnel",
     "version",
+    "withdraw_guest",
 ]
 version: str
 build: str
 
 class ScenarioError(ValueError): ...
+
+@final
+class FlowFacts:
+    largest_packet: int
+    l4s: bool
+    priorities: list[float]
+    initial_window: int
+
+@final
+class SentPacket:
+    stream: int
+    sequence: int
+    size: int
+    app_limited: bool
+
+@final
+class PacketResult:
+    stream: int
+    sequence: int
+    size: int
+    sent_s: float
+    arrived_s: float | None
+    arrived: bool
+    marked: bool
+
+def register_class(
+    kind: str,
+    class_: type,
+    help: str,
+    version: str,
+    steers: str,
+    hears: list[str],
+    parameters: list[tuple[str, str, str]],
+) -> None: ...
+def register_program(kind: str, command: list[str], version: str) -> None: ...
+def registered_guests() -> list[tuple[str, str]]: ...
+def withdraw_guest(kind: str) -> None: ...
 
 @final
 class Controller:

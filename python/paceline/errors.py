@@ -30,6 +30,10 @@ class DataNotFound(PacelineError, FileNotFoundError):  # noqa: N818
     exit_status = 2
 
 
+class ControllerError(PacelineError, RuntimeError):
+    """A controller from outside answered wrongly, late or not at all: names it, and the time of the run."""
+
+
 class OutputError(PacelineError, OSError):
     """An output folder cannot be written."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from paceline import _core
 from paceline.errors import OutputError, UsageError
+from paceline.guests import Controllers, using
 from paceline.outputs import OutputFolder
 from paceline.result import Result
 from paceline.scenario import LoadedScenario, Overrides, ScenarioLike, ScenarioText, read
@@ -32,6 +33,7 @@ def run(
     pcap: str | os.PathLike[str] | None = None,
     pcap_at: str = "sender",
     qlog: str | os.PathLike[str] | None = None,
+    controllers: Controllers | None = None,
 ) -> Result:
     """Runs a scenario in the simulator.
 
@@ -49,9 +51,12 @@ def run(
         pcap: A file for the packets of all flows as they would be on the wire, in pcapng, with the run's clock.
         pcap_at: Where they are captured: at the flows' `sender`, at their `receiver`, or at `both`.
         qlog: A file for packets, metrics and inner states in the format qlog.
+        controllers: Controllers of one's own by name: classes of Python, or commands of programs, as
+            `docs/bring-your-own.md` describes them.
 
     Raises:
         ScenarioError: The scenario is wrong.
+        ControllerError: A controller of one's own answered wrongly. Its own exceptions arrive as they are.
         UsageError: `threads` is below 1, `pcap_at` is no place, or with `qlog` one without the senders.
         DataNotFound: A file or folder that was named is not there.
         OutputError: `out`, `pcap` or `qlog` cannot be written; said before the run starts.
@@ -61,7 +66,8 @@ def run(
     text = read(scenario, overrides=overrides, seed=seed, data=data)
     captured, logged = (None if path is None else Path(path) for path in (pcap, qlog))
     runner = partial(simulate, threads=threads, pcap=captured, pcap_at=pcap_at, qlog=logged)
-    return run_read(text, runner, out=out, plots=plots, progress=progress)
+    with using(controllers):
+        return run_read(text, runner, out=out, plots=plots, progress=progress)
 
 
 def run_read(

@@ -37,7 +37,7 @@ def _python_digest() -> str:
 
 def sources(version: str) -> str:
     """The digests in a version, or all of a version that has none."""
-    _, found, digests = version.rpartition(".s")
+    _, found, digests = version.partition(".s")
     return digests if found else version
 
 

@@ -1,6 +1,8 @@
 //! The controllers there are, chosen by name and dispatched statically. To add one: a folder, and a line in `controllers!`.
 
 use crate::ccid::{ccid2, ccid3};
+use crate::forward::{forward, forward_rare};
+use crate::guest::{GuestController, GuestParams};
 use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
     ReceiverReport, ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, SentRun, Snapshot,
@@ -81,6 +83,8 @@ macro_rules! controllers {
         #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
         pub enum AnyController {
             $( $(#[doc = $help])+ $variant($module::$controller), )*
+            /// A controller from outside.
+            Guest(GuestController),
         }
 
         /// The receiver half of any controller that has one.
@@ -95,12 +99,17 @@ macro_rules! controllers {
             pub enum ControllerParams {
                 $( $(#[doc = $help])+ $variant($kind, $module::Params), )*
             }
+            /// A controller from outside.
+            open Guest(GuestParams);
         }
 
         impl ControllerParams {
             /// The quantity that such a controller steers.
             pub fn steers(&self) -> Steers {
-                match self { $( ControllerParams::$variant(_) => $steers, )* }
+                match self {
+                    $( ControllerParams::$variant(_) => $steers, )*
+                    ControllerParams::Guest(params) => params.steers(),
+                }
             }
         }
 
@@ -110,6 +119,7 @@ macro_rules! controllers {
                     $( ControllerParams::$variant(params) => {
                         AnyController::$variant($module::$controller::new(params, setup))
                     } )*
+                    ControllerParams::Guest(params) => AnyController::Guest(params.controller(setup)),
                 }
             }
 
@@ -127,7 +137,10 @@ macro_rules! controllers {
         /// Calls the controller inside.
         macro_rules! each {
             ($any:expr, $inner:ident => $call:expr) => {
-                match $any { $( AnyController::$variant($inner) => $call, )* }
+                match $any {
+                    $( AnyController::$variant($inner) => $call, )*
+                    AnyController::Guest($inner) => $call,
+                }
             };
         }
 
@@ -275,7 +288,7 @@ fn configured<'t>(
 ) -> Result<(ControllerParams, FlowSetup), ParamError> {
     let known = |known: &[&str]| format!("one of {}", known.join(", "));
     let (usual, _) = ControllerParams::with_profile(kind, None)
-        .ok_or_else(|| ParamError::new("controller", kind, known(ControllerParams::KINDS)))?;
+        .ok_or_else(|| ParamError::new("controller", kind, known(&ControllerParams::kinds())))?;
     let profiles: Vec<_> = usual.profiles().iter().map(|(name, _)| *name).collect();
     let (mut params, _) = ControllerParams::with_profile(kind, profile)
         .ok_or_else(|| ParamError::new("profile", profile.unwrap_or_default(), known(&profiles)))?;
@@ -316,21 +329,6 @@ impl AnyReceiverHalf {
     }
 }
 
-/// Methods that call the same of the variant inside, each compiled as `inline` says: the receiver in parentheses, then name,
-/// arguments and answer.
-macro_rules! forward {
-    ($each:ident($self:ident), $inline:meta; $(
-        ($($receiver:tt)+) $method:ident($($arg:ident: $type:ty),*) -> $answer:ty;
-    )*) => {
-        $(
-            #[$inline]
-            fn $method($($receiver)+, $($arg: $type),*) -> $answer {
-                $each!($self, inner => inner.$method($($arg),*))
-            }
-        )*
-    };
-}
-
 impl ReceiverHalf for AnyReceiverHalf {
     forward! { each_half(self), inline;
         (&mut self) on_arrival(now: Time, arrival: &Arrival) -> bool;
@@ -355,28 +353,7 @@ impl Controller for AnyController {
         each!(self, inner => on_report_apart(inner, now, report))
     }
 
-    forward! { each(self), inline;
-        (&mut self) on_offered(now: Time, offered: &Offered, queue: &SendQueueState) -> Update;
-        (&mut self) on_recovery(now: Time, recovery: Recovery) -> Update;
-        (&mut self) on_send_queue(now: Time, queue: &SendQueueState) -> Update;
-        (&mut self) on_limits(now: Time, limits: &Limits) -> Update;
-        (&mut self) on_stream(now: Time, stream: StreamId, change: StreamChange) -> Update;
-        (&mut self) on_marking(now: Time, marking: Marking) -> Update;
-        (&mut self) on_opened(now: Time, rtt: TimeDelta) -> Update;
-        (&mut self) assign(now: Time, assigned: Assigned) -> Update;
-        (&self) next_timeout() -> Option<(Time, TimeoutReason)>;
-        (&mut self) on_timeout(now: Time) -> Update;
-        (&self) verbs() -> &'static [Verb];
-        (&self) ce_response() -> CeResponse;
-        (&self) rules_recovery() -> bool;
-        (&self) annotation(now: Time, stream: StreamId) -> Option<Annotation>;
-        (&self) target_bitrate(stream: StreamId) -> Option<Bitrate>;
-        (&self) share() -> Option<Assigned>;
-        (&self) snapshot() -> Snapshot;
-        (&self) srtt_and_target() -> (Option<TimeDelta>, Option<Bitrate>);
-        (&self) state_variables() -> &'static [StateVariable];
-        (&self) state(values: &mut [Option<f64>]) -> ();
-    }
+    forward_rare! { each }
 }
 
 /// [`Controller::on_sent`] as a function of each controller: where any may be, none is compiled in line.

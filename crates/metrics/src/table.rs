@@ -35,7 +35,7 @@ fields! {
         fairness "fairness" ["", NONE] "How evenly the flows share.", summary Group: Fairness;
         pairs "pairs" ["", NONE] "The decisions about each two flows whose host looks for shared bottlenecks, by their names (`ONE+OTHER`); absent where nobody looks.", summary Group: Option<BTreeMap<String, PairSummary>>;
         sockets "sockets" ["", NONE] "Counts of the sockets of this end; absent in a simulation.", summary Group: Option<NetCounters>;
-        version "version" ["", NONE] "The build that made this: release, commit, whether the tree was changed since, digest of the sources.", summary Key: &'static str;
+        version "version" ["", NONE] "The build that made this: release, commit, whether the tree was changed since, digest of the sources.", summary Key: String;
     }
 }
 

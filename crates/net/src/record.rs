@@ -129,7 +129,7 @@ pub(crate) fn finish(
         sockets: Some(counters),
         flows: figures,
         links: link_names.zip(links.iter().map(LinkRecorder::summary)).collect(),
-        version: paceline_metrics::version(),
+        version: flow.scenario.version(),
     };
     let recorders: Vec<_> = records.into_iter().map(|record| record.recorder).collect();
     NetOutput { summary, flows: flow_series(&recorders), links: link_series(links), counters, warnings }

@@ -16,7 +16,12 @@ const FASTEST: f64 = 1e9;
 
 /// The exception of an argument that is wrong.
 pub(crate) fn wrong(py: Python<'_>, text: String) -> PyErr {
-    let class = py.import("paceline.errors").and_then(|errors| errors.getattr("UsageError"));
+    error(py, "UsageError", text)
+}
+
+/// An error of this class of the package.
+pub(crate) fn error(py: Python<'_>, class: &str, text: String) -> PyErr {
+    let class = py.import("paceline.errors").and_then(|errors| errors.getattr(class));
     class.and_then(|class| class.call1((text,))).map_or_else(|error| error, PyErr::from_value)
 }
 
@@ -46,7 +51,7 @@ fn whole<T: TryFrom<u64>>(found: &Bound<'_, PyAny>, name: &str, most: u64) -> Py
 }
 
 /// A value as Python shows it.
-fn shown(found: &Bound<'_, PyAny>) -> String {
+pub(crate) fn shown(found: &Bound<'_, PyAny>) -> String {
     found.repr().map_or_else(|_| "another value".into(), |shown| shown.to_string())
 }
 

@@ -1,8 +1,10 @@
 //! The network world: the same endpoints over real sockets.
 
 use crate::exchange::options;
+use crate::guest::of_fault;
 use crate::output::RunOutput;
 use crate::source::Scenario;
+use paceline_guest::Fault;
 use paceline_net::{
     Control, LiveOptions, LiveOutput, NetError, NetOutput, OpaqueRelay, Progress, ReceiveOptions, Relay,
     RelayOptions, SendOptions, Sender, TunnelOptions, resolve_address,
@@ -208,7 +210,10 @@ pub(crate) fn attend<T: Send>(
     if let Some(signal) = interrupted.filter(|_| interrupt == Interrupt::Abandons) {
         return Err(signal);
     }
-    let output = output.map_err(|_| PyOSError::new_err("the network driver failed; please report this"))?;
+    let output = output.map_err(|panic| match panic.downcast::<Fault>() {
+        Ok(fault) => of_fault(py, *fault),
+        Err(_) => PyOSError::new_err("the network driver failed; please report this"),
+    })?;
     output.map_err(failure)
 }
 

@@ -1,10 +1,12 @@
 //! The simulated world.
 
 use crate::arguments::wrong;
+use crate::guest::of_fault;
 use crate::network::failure;
 use crate::output::RunOutput;
 use crate::source::Scenario;
 use crate::video;
+use paceline_guest::caught;
 use paceline_net::GrowingFile;
 use paceline_sim::{CapturePlace, Pace, Simulation};
 use paceline_units::TimeDelta;
@@ -24,7 +26,7 @@ const CAPTURED: TimeDelta = TimeDelta::from_millis(10);
 
 /// Simulates a scenario. Releases the interpreter; Ctrl-C ends it. `encoders` are those of its streams of pictures, in their
 /// order; the second value is what became of the packets of each. Large worlds run on `threads`, or on all cores; pictures are
-/// encoded by one. Packets that pass `capture_at` are written into the file `capture`.
+/// encoded by one, and controllers from outside called by one. Packets that pass `capture_at` are written into the file `capture`.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, encoders=vec![], progress=None, threads=None, capture=None, capture_at="sender"))]
 #[allow(clippy::too_many_arguments, reason = "each has its name in Python")]
@@ -42,7 +44,7 @@ pub fn run<'py>(
     let loaded = with_encoders.as_ref().unwrap_or(&scenario.loaded);
     let mut simulation = Simulation::new(loaded, Pace::Windowed)
         .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    if with_encoders.is_none() {
+    if with_encoders.is_none() && !loaded.scenario.has_guests() {
         let threads = threads.or_else(|| std::thread::available_parallelism().ok());
         simulation.set_threads(threads.map_or(1, NonZero::get));
     }
@@ -53,7 +55,8 @@ pub fn run<'py>(
     let mut wall = Duration::ZERO;
     let is_sound = |capture: &Option<Capture>| capture.as_ref().is_none_or(|capture| capture.file.is_sound());
     while !simulation.is_over() && is_sound(&capture) {
-        wall += py.detach(|| run_for_a_while(&mut simulation, capture.as_mut()));
+        let slice = py.detach(|| caught(|| run_for_a_while(&mut simulation, capture.as_mut())));
+        wall += slice.map_err(|fault| of_fault(py, *fault))?;
         failed.check()?;
         py.check_signals()?;
         if let Some(progress) = &progress {
@@ -63,7 +66,7 @@ pub fn run<'py>(
     if let Some(failed) = capture.and_then(|mut capture| capture.file.finish()) {
         return Err(PyOSError::new_err(failed));
     }
-    let mut outcome = py.detach(|| simulation.finish());
+    let mut outcome = py.detach(|| caught(|| simulation.finish())).map_err(|fault| of_fault(py, *fault))?;
     outcome.summary.wall_s = wall.as_secs_f64();
     let (resolved, mut warnings) = (loaded.scenario.clone(), loaded.parts.warnings.clone());
     warnings.extend(loaded.nothing_arrived(&outcome.summary));

@@ -1,6 +1,8 @@
 //! From Python's arguments to a loaded scenario.
 
+use crate::guest::of_fault;
 use crate::{ScenarioError, video};
+use paceline_guest::caught;
 use paceline_scenario::{Loaded, Loader, Origin, TypedValue, load};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -19,6 +21,7 @@ impl Scenario {
     #[new]
     #[pyo3(signature = (text, *, file=None, data=vec![], overrides=vec![], seed=None))]
     fn new(
+        py: Python<'_>,
         text: &str,
         file: Option<&str>,
         data: Vec<PathBuf>,
@@ -30,7 +33,9 @@ impl Scenario {
         let mut sets = overrides;
         sets.extend(seed.map(|seed| ("seed".to_string(), seed.to_string())));
         let origin = Origin { text, file: file.unwrap_or("scenario"), sets: &sets };
-        let loaded = load(&origin, &loader).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+        // A first request is asked of a controller before the run.
+        let loaded = caught(|| load(&origin, &loader)).map_err(|fault| of_fault(py, *fault))?;
+        let loaded = loaded.map_err(|error| ScenarioError::new_err(error.to_string()))?;
         Ok(Scenario { loaded })
     }
 

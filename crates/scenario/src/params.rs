@@ -84,10 +84,10 @@ pub(crate) fn kind<K: Kinds>(
 ) -> Result<K, ScenarioError> {
     let kind = match (table.find("kind"), usual) {
         (None, Some(usual)) => usual,
-        (None, None) => return Err(table.missing("kind", &one_of(K::KINDS))),
-        (Some(node), _) => node.name(K::KINDS, not_yet)?,
+        (None, None) => return Err(table.missing("kind", &one_of(&K::kinds()))),
+        (Some(node), _) => node.name(&K::kinds(), not_yet)?,
     };
-    K::of(kind).ok_or_else(|| table.missing("kind", &one_of(K::KINDS)))
+    K::of(kind).ok_or_else(|| table.missing("kind", &one_of(&K::kinds())))
 }
 
 /// One of a family, chosen by the keys `kind` and `profile` of `table`, and the name of the profile.
@@ -101,7 +101,7 @@ pub(crate) fn profiled<K: ProfiledKinds>(
         node.name(&profiles, &[])
     });
     K::with_profile(usual.kind(), profile.transpose()?)
-        .ok_or_else(|| table.missing("kind", &one_of(K::KINDS)))
+        .ok_or_else(|| table.missing("kind", &one_of(&K::kinds())))
 }
 
 /// The set of values that the key `profile` of `table` names; without the key, the usual one.

@@ -117,13 +117,13 @@ fn listed(kind: &'static str, help: &'static str, params: &impl ParamSet) -> Ent
 
 /// Everything of a family.
 fn family<K: Kinds>() -> Listing {
-    let all = K::KINDS.iter().filter_map(|kind| K::of(kind));
+    let all = K::kinds().into_iter().filter_map(K::of);
     all.map(|usual| listed(usual.kind(), usual.help(), &usual)).collect()
 }
 
 /// Everything of a family whose kinds have profiles.
 fn profiled<K: ProfiledKinds>() -> Listing {
-    K::KINDS.iter().filter_map(|kind| K::of(kind)).map(|usual| with_profiles(&usual)).collect()
+    K::kinds().into_iter().filter_map(K::of).map(|usual| with_profiles(&usual)).collect()
 }
 
 /// A kind with its profiles and what they set.

@@ -2,6 +2,7 @@
 
 use crate::rate::RateSpec;
 use crate::source::SourceSpec;
+use paceline_cc::guest::Guest;
 use paceline_cc::shared_bottleneck;
 use paceline_cc::{ControllerParams, CouplingParams, Priority, Steers};
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
@@ -13,6 +14,7 @@ use paceline_transport::tcp::{EcnEcho, RecoveryKind, TCP_HEADER, TcpConfig};
 use paceline_units::param::{ParamSet, Value};
 use paceline_units::{Bitrate, Bytes, EcnMode, Time, TimeDelta, names, params};
 use paceline_wire::dccp::ServiceCode;
+use std::collections::BTreeMap;
 
 /// Everything a run needs to know, except the contents of the files it names.
 #[derive(Clone, PartialEq, Debug)]
@@ -39,6 +41,29 @@ impl Scenario {
     /// The index of the link called `name`.
     pub fn link_index(&self, name: &str) -> Option<usize> {
         self.links.iter().position(|link| link.name == name)
+    }
+
+    /// Whether a controller from outside steers any of its flows.
+    pub fn has_guests(&self) -> bool {
+        self.guests().next().is_some()
+    }
+
+    /// The controllers from outside that steer its flows, one for each such flow.
+    fn guests(&self) -> impl Iterator<Item = &dyn Guest> {
+        self.flows.iter().filter_map(|flow| match &flow.controller.params {
+            ControllerParams::Guest(params) => Some(params.guest()),
+            _ => None,
+        })
+    }
+
+    /// The version of the build that runs it, behind which stand the versions of the controllers from outside.
+    pub fn version(&self) -> String {
+        let mut version = String::from(paceline_metrics::version());
+        let guests: BTreeMap<_, _> = self.guests().map(|guest| (guest.kind(), guest.version())).collect();
+        for (kind, of_guest) in guests {
+            version.push_str(&format!("~{kind}-{of_guest}"));
+        }
+        version
     }
 
     /// How shared bottlenecks of the flow called `name` are detected, if they are.

@@ -164,7 +164,7 @@ impl Simulation {
             sockets: None,
             flows: flow_summaries,
             links: link_names.zip(links.iter().map(LinkRecorder::summary)).collect(),
-            version: paceline_metrics::version(),
+            version: self.scenario.version(),
         };
         Outcome { summary, flows: flow_series(&flows), links: link_series(&links), media }
     }

@@ -21,6 +21,7 @@ from paceline.cli.options import (
     FitOptions,
     GroupBy,
     Json,
+    ListOptions,
     OutputOptions,
     ProbeOptions,
     Qlog,
@@ -162,11 +163,14 @@ def _print(result: Result, json: bool) -> None:
 
 
 @app.command("list")
+@flat
 def list_(
+    options: ListOptions,
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(listing.kinds())}.")],
     json: Json = False,
 ) -> None:
     """Say what there is, with every parameter, its default, unit and source."""
+    del options
     with plainly(), printing():
         (listing.print_json if json else listing.print_tables)(kind)
 

@@ -6,7 +6,8 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from paceline import scenario as scenarios
+from paceline.cli.speak import plainly
 from paceline.errors import UsageError
 from paceline.scenario import ScenarioText
 
@@ -84,6 +86,24 @@ Data = Annotated[
 ]
 
 
+Guests = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--controller",
+        metavar="NAME=WHERE",
+        help="A controller of your own: FILE.py:CLASS, MODULE:CLASS, or a command; may be repeated.",
+    ),
+]
+"""Controllers from outside, which `flat` makes known while a command runs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """The controllers that are listed beside the project's own."""
+
+    controller: Guests = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class ScenarioOptions:
     """A scenario, and what is changed in it."""
@@ -97,6 +117,7 @@ class ScenarioOptions:
     ] = None
     seed: Annotated[int | None, typer.Option(min=0, help="Replace the scenario's seed.")] = None
     data: Data = None
+    controller: Guests = None
 
     def read(self) -> ScenarioText:
         """The scenario with its changes."""
@@ -278,6 +299,7 @@ class SweepOptions:
     ] = None
     json: Json = False
     data: Data = None
+    controller: Guests = None
 
     def work(self, name: str) -> dict[str, Any]:
         """The arguments of an engine; the results go to `out/name` unless a folder is named."""
@@ -396,6 +418,23 @@ class FitOptions:
     data: Data = None
 
 
+@contextmanager
+def _guests(named: list[str] | None) -> Iterator[None]:
+    """The controllers from outside that a command names are known while it runs."""
+    if not named:
+        yield
+        return
+    from paceline import guests
+
+    with ExitStack() as known:
+        with plainly():
+            found = [guests.read(text) for text in named]
+            if len(dict(found)) < len(found):
+                raise UsageError("--controller: found a name twice, expected a name for each")
+            known.enter_context(guests.using(dict(found)))
+        yield
+
+
 def flat(function: Callable[..., None]) -> Callable[..., None]:
     """A command whose options of a class stand beside its own, as typer reads them."""
     hints = get_type_hints(function, include_extras=True)
@@ -411,9 +450,10 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
             shared.append(kept if field.default is MISSING else kept.replace(default=field.default))
 
     def command(**values: Any) -> None:
-        for name, kind in classes.items():
-            values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
-        function(**values)
+        with _guests(values.get("controller")):
+            for name, kind in classes.items():
+                values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+            function(**values)
 
     command.__name__, command.__doc__ = function.__name__, function.__doc__
     command.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]

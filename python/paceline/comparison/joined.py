@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from paceline import disk
+from paceline import disk, guests
 from paceline.comparison import statistics
 from paceline.comparison.conditions import Condition
 from paceline.comparison.contenders import Contender
 from paceline.comparison.figures import DELAYS, FIGURES, PARTS, quantile_column
 from paceline.comparison.result import read_table
 from paceline.errors import DataNotFound, StudyError, UsageError
-from paceline.version import __version__, sources
+from paceline.version import sources
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,10 +111,11 @@ def read(out: Path) -> Part:
         known = False
     if not known:
         raise StudyError(f"--join {path}: found a damaged file, expected one that paceline compare wrote")
-    if sources(said.version) != sources(__version__):
+    own = guests.version()
+    if sources(said.version) != sources(own):
         raise StudyError(
             f"--join {out}: found results of another build ({said.version}), which may give other figures than this "
-            f"one ({__version__}); run that comparison again"
+            f"one ({own}); run that comparison again"
         )
     return part
 

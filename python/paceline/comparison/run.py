@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paceline import guests
 from paceline.comparison import definition, figures, grammar, joined, statistics
 from paceline.comparison.conditions import Condition, ConditionLike, conditions
 from paceline.comparison.contenders import Contender, ContenderLike, contenders
@@ -23,7 +24,6 @@ from paceline.studies.engine import Ran, run_rows
 from paceline.studies.experiment import Context, Parameter
 from paceline.studies.progress import Progress, State
 from paceline.studies.store import Store
-from paceline.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,7 @@ def _part(
 ) -> Part:
     """The runs made here, as another comparison may join it."""
     document = {
-        "version": __version__,
+        "version": guests.version(),
         "controllers": [one.document for one in of_controllers],
         "conditions": [one.document for one in of_conditions],
         "cases": {case.name: [case.condition.name, case.contender.label] for case in cases},

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from paceline import disk
+from paceline import disk, guests
 from paceline.errors import OutputError
 from paceline.studies.experiment import Context, Parameter, Row
 from paceline.studies.rows import is_number
 from paceline.studies.store import FOLDER, fault_of, writing
-from paceline.version import __version__
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,7 +121,7 @@ class Schema:
             "seed": experiment.seed if row.seed is None else row.seed,
             "varied": None if varied is None else varied[0],
             "level": None if varied is None else varied[1] + 1,
-            "version": __version__,
+            "version": guests.version(),
             "data": "real" if context.real else "generated",
             "error": row.error,
             "command": context.command(experiment),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -19,6 +20,7 @@ from multiprocessing.process import BaseProcess
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
+from paceline import guests
 from paceline.errors import UsageError, WorkerDied
 from paceline.version import __version__, sources
 
@@ -151,7 +153,7 @@ class _Pool:
     def _open(self) -> None:
         self._others = set(active_children())
         self._pool = ProcessPoolExecutor(
-            self._workers, mp_context=get_context("spawn"), initializer=_begin, initargs=self._start
+            self._workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(*self._start, _guests())
         )
 
     @property
@@ -209,11 +211,24 @@ def _leave_with_parent() -> None:
         os._exit(1)
 
 
-def _begin(function: Callable[..., Any], context: object) -> None:
+def _guests() -> bytes | None:
+    """The controllers from outside for workers, classes that no worker can import whole; None without any."""
+    active = guests.active()
+    if not active:
+        return None
+    import cloudpickle
+
+    pickled: bytes = cloudpickle.dumps(active)
+    return pickled
+
+
+def _begin(function: Callable[..., Any], context: object, of_outside: bytes | None) -> None:
     global _here
     # Ctrl-C reaches every process of a terminal; the parent ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
+    if of_outside is not None:
+        guests.enter(pickle.loads(of_outside))
     _here = (function, context)
 
 
@@ -260,7 +275,7 @@ def on_dask(
                 if not batch:
                     return
                 # The context goes with every batch: data that a cluster keeps is lost with the worker that has it.
-                future = client.submit(_batch, __version__, function, context, batch, pure=False)
+                future = client.submit(_batch, __version__, _guests(), function, context, batch, pure=False)
                 under_way[future] = batch
                 if is_suspect:
                     suspects.add(future)
@@ -300,7 +315,11 @@ class _Pace:
 
 
 def _batch(
-    version: str, function: Callable[[Context, Item], Outcome], context: Context, items: list[Item]
+    version: str,
+    of_outside: bytes | None,
+    function: Callable[[Context, Item], Outcome],
+    context: Context,
+    items: list[Item],
 ) -> tuple[list[Outcome], float]:
     """The result of each item, and how long they took together, on a worker whose build gives the same figures."""
     if sources(version) != sources(__version__):
@@ -308,4 +327,5 @@ def _batch(
             f"--dask: found a worker of another build ({__version__}), expected {version}: install that there"
         )
     start = time.monotonic()
-    return [function(context, item) for item in items], time.monotonic() - start
+    with guests.using(None if of_outside is None else pickle.loads(of_outside)):
+        return [function(context, item) for item in items], time.monotonic() - start

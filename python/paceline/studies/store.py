@@ -23,10 +23,10 @@ from typing import Any
 
 import msgspec
 
-from paceline import disk
+from paceline import disk, guests
 from paceline.errors import OutputError, StudyError
 from paceline.studies.experiment import Files, Row
-from paceline.version import __version__, sources
+from paceline.version import sources
 
 PART = 4096
 """Experiments in a journal."""
@@ -134,7 +134,7 @@ class Store:
         Raises:
             StudyError: They are of another definition, version or data. They stay as they are.
         """
-        own = json.loads(json.dumps({**identity, "version": __version__}, default=str))
+        own = json.loads(json.dumps({**identity, "version": guests.version()}, default=str))
         found = self._manifest.get(name)
         if found is not None:
             found = self._of_this_build(found)
@@ -153,12 +153,13 @@ class Store:
     def _of_this_build(self, found: dict[str, Any]) -> dict[str, Any]:
         """The remark on rows with the version of this build: they are of the same sources, if of another commit."""
         version = str(found.get("version"))
-        if sources(version) != sources(__version__):
+        own = guests.version()
+        if sources(version) != sources(own):
             raise StudyError(
                 f"{self.out}: found results of another build ({version}), which may give other figures than this one "
-                f"({__version__}); they stay as they are: choose another folder with --out, or --fresh runs all again"
+                f"({own}); they stay as they are: choose another folder with --out, or --fresh runs all again"
             )
-        return {**found, "version": __version__}
+        return {**found, "version": own}
 
     def keep_files(self, name: str, files: Files) -> None:
         """Writes the outputs of an experiment that has its own, each whole."""

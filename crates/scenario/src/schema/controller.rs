@@ -53,7 +53,7 @@ pub(super) fn parse(flow: &Table<'_>) -> Result<Choice, ScenarioError> {
         }
     };
     if node.as_text().is_some() {
-        return named(flow, node.name(ControllerParams::KINDS, &NOT_YET)?, transport);
+        return named(flow, node.name(&ControllerParams::kinds(), &NOT_YET)?, transport);
     }
     let table = node.table(CONTROLLER)?;
     let (mut params, profile) = params::profiled(&table, &NOT_YET)?;
@@ -69,7 +69,7 @@ fn named(
     transport: impl FnOnce(&ControllerParams) -> Result<Transport, ScenarioError>,
 ) -> Result<Choice, ScenarioError> {
     let Some((params, profile)) = ControllerParams::with_profile(kind, None) else {
-        return Err(flow.fail(kind, &one_of(ControllerParams::KINDS)));
+        return Err(flow.fail(kind, &one_of(&ControllerParams::kinds())));
     };
     let transport = transport(&params)?;
     finish(flow, None, transport, ControllerSpec { profile: profile.into(), params })

@@ -238,7 +238,7 @@ macro_rules! names {
 }
 
 /// Declares a family of which a scenario chooses one by `kind`: a line is documentation, which is the help, and
-/// `Variant("kind", parameters)`.
+/// `Variant("kind", parameters)`. Behind the enum, `open Variant(OTHERS);` adds the kinds of another family, which come and go.
 #[macro_export]
 macro_rules! kinds {
     (
@@ -246,37 +246,59 @@ macro_rules! kinds {
         $vis:vis enum $enum:ident {
             $( $(#[doc = $help:literal])+ $(#[cfg($cfg:meta)])? $variant:ident($kind:literal, $params:ty), )*
         }
+        $($(#[$open_meta:meta])* open $open:ident($others:ty);)?
     ) => {
         $(#[$meta])*
         #[derive(Clone, PartialEq, Debug)]
         #[allow(clippy::large_enum_variant, reason = "one of each link or flow, never moved in the packet path")]
-        $vis enum $enum { $( $(#[doc = $help])+ $(#[cfg($cfg)])? $variant($params), )* }
+        $vis enum $enum {
+            $( $(#[doc = $help])+ $(#[cfg($cfg)])? $variant($params), )*
+            $( $(#[$open_meta])* $open($others), )?
+        }
 
         impl $enum {
-            /// The names of what there is, the usual one first.
+            /// The names of what there is, the usual one first, without those from outside.
             pub const KINDS: &'static [&'static str] = &[$( $(#[cfg($cfg)])? $kind, )*];
+
+            /// The names of all there are at the moment, the usual one first.
+            pub fn kinds() -> $crate::param::Names {
+                #[allow(unused_mut, reason = "few families are open")]
+                let mut kinds = Self::KINDS.to_vec();
+                $( kinds.extend(<$others as $crate::param::Kinds>::kinds()); )?
+                kinds
+            }
 
             /// The one called `kind` with its usual parameters, if there is one.
             pub fn of(kind: &str) -> Option<$enum> {
                 match kind {
                     $( $(#[cfg($cfg)])? $kind => Some($enum::$variant(Default::default())), )*
-                    _ => None,
+                    _ => $crate::param_or!([$(<$others as $crate::param::Kinds>::of(kind).map($enum::$open))?] None),
                 }
             }
 
             /// Name of the kind, as scenarios write it.
             pub fn kind(&self) -> &'static str {
-                match self { $( $(#[cfg($cfg)])? $enum::$variant(_) => $kind, )* }
+                match self {
+                    $( $(#[cfg($cfg)])? $enum::$variant(_) => $kind, )*
+                    $( $enum::$open(other) => <$others as $crate::param::Kinds>::kind(other), )?
+                }
             }
 
             /// Its description, in a line.
             pub fn help(&self) -> &'static str {
-                match self { $( $(#[cfg($cfg)])? $enum::$variant(_) => concat!($($help),+).trim_ascii(), )* }
+                match self {
+                    $( $(#[cfg($cfg)])? $enum::$variant(_) => concat!($($help),+).trim_ascii(), )*
+                    $( $enum::$open(other) => <$others as $crate::param::Kinds>::help(other), )?
+                }
             }
         }
 
         impl $crate::param::Kinds for $enum {
             const KINDS: &'static [&'static str] = Self::KINDS;
+
+            fn kinds() -> $crate::param::Names {
+                Self::kinds()
+            }
 
             fn of(kind: &str) -> Option<$enum> {
                 Self::of(kind)
@@ -293,11 +315,17 @@ macro_rules! kinds {
 
         impl $crate::param::ParamSet for $enum {
             fn specs(&self) -> &'static [$crate::param::Spec] {
-                match self { $( $(#[cfg($cfg)])? $enum::$variant(params) => params.specs(), )* }
+                match self {
+                    $( $(#[cfg($cfg)])? $enum::$variant(params) => params.specs(), )*
+                    $( $enum::$open(params) => <$others as $crate::param::ParamSet>::specs(params), )?
+                }
             }
 
             fn value(&self, name: &str) -> Option<$crate::param::Value> {
-                match self { $( $(#[cfg($cfg)])? $enum::$variant(params) => params.value(name), )* }
+                match self {
+                    $( $(#[cfg($cfg)])? $enum::$variant(params) => params.value(name), )*
+                    $( $enum::$open(params) => <$others as $crate::param::ParamSet>::value(params, name), )?
+                }
             }
 
             fn set(
@@ -305,15 +333,24 @@ macro_rules! kinds {
                 name: &str,
                 value: $crate::param::Value,
             ) -> Result<(), $crate::param::ParamError> {
-                match self { $( $(#[cfg($cfg)])? $enum::$variant(params) => params.set(name, value), )* }
+                match self {
+                    $( $(#[cfg($cfg)])? $enum::$variant(params) => params.set(name, value), )*
+                    $( $enum::$open(params) => <$others as $crate::param::ParamSet>::set(params, name, value), )?
+                }
             }
 
             fn idle(&self, name: &str) -> Option<$crate::param::Reason> {
-                match self { $( $(#[cfg($cfg)])? $enum::$variant(params) => params.idle(name), )* }
+                match self {
+                    $( $(#[cfg($cfg)])? $enum::$variant(params) => params.idle(name), )*
+                    $( $enum::$open(params) => <$others as $crate::param::ParamSet>::idle(params, name), )?
+                }
             }
 
             fn contradiction(&self) -> Result<(), $crate::param::ParamError> {
-                match self { $( $(#[cfg($cfg)])? $enum::$variant(params) => params.contradiction(), )* }
+                match self {
+                    $( $(#[cfg($cfg)])? $enum::$variant(params) => params.contradiction(), )*
+                    $( $enum::$open(params) => <$others as $crate::param::ParamSet>::contradiction(params), )?
+                }
             }
         }
 
@@ -341,10 +378,12 @@ macro_rules! profiled_kinds {
     (
         $(#[$meta:meta])*
         $vis:vis enum $enum:ident { $( $(#[doc = $help:literal])+ $variant:ident($kind:literal, $params:ty), )* }
+        $($(#[$open_meta:meta])* open $open:ident($others:ty);)?
     ) => {
         $crate::kinds! {
             $(#[$meta])*
             $vis enum $enum { $( $(#[doc = $help])+ $variant($kind, $params), )* }
+            $($(#[$open_meta])* open $open($others);)?
         }
 
         impl $enum {
@@ -355,14 +394,19 @@ macro_rules! profiled_kinds {
                 let (name, _) = profiles.iter().find(|(name, _)| profile.is_none_or(|wanted| wanted == *name))?;
                 let params = match kind {
                     $( $kind => $enum::$variant(<$params as $crate::param::Profiles>::profile(name)?), )*
-                    _ => return None,
+                    _ => $crate::param_or!([$(
+                        $enum::$open(<$others as $crate::param::ProfiledKinds>::with_profile(kind, Some(name))?.0)
+                    )?] return None),
                 };
                 Some((params, name))
             }
 
             /// The names of its profiles and what they are, the usual one first.
             pub fn profiles(&self) -> &'static [$crate::param::ProfileHelp] {
-                match self { $( $enum::$variant(_) => <$params as $crate::param::Profiles>::PROFILES, )* }
+                match self {
+                    $( $enum::$variant(_) => <$params as $crate::param::Profiles>::PROFILES, )*
+                    $( $enum::$open(other) => <$others as $crate::param::ProfiledKinds>::profiles(other), )?
+                }
             }
 
             /// Every kind under each of its profiles, with the name of the profile.

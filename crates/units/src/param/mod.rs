@@ -87,10 +87,18 @@ pub trait Profiles: ParamSet + 'static {
     fn profile(name: &str) -> Option<Self>;
 }
 
+/// Names of kinds.
+pub type Names = Vec<&'static str>;
+
 /// A family of which a scenario chooses one by `kind`.
 pub trait Kinds: ParamSet {
-    /// The names of what there is, the usual one first.
+    /// The names of what there is, the usual one first, without those from outside.
     const KINDS: &'static [&'static str];
+
+    /// The names of all there are at the moment, the usual one first.
+    fn kinds() -> Names {
+        Self::KINDS.to_vec()
+    }
 
     /// The one called `kind` with its usual parameters, if there is one.
     fn of(kind: &str) -> Option<Self>;
