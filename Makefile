@@ -123,6 +123,11 @@ capi: prerequisites ## Make the C header and the shared and static library into 
 webrtc: prerequisites ## Compile the example of a controller under str0m, which needs Rust 1.89 (RUN=1 runs it, with str0m's cryptography)
 	@CARGO_TARGET_DIR=$(CURDIR)/target cargo $(if $(RUN),run --features run,check) --locked --quiet --manifest-path examples/str0m/Cargo.toml
 
+# Its controller runs in the simulator's tests; compiled here is what a repository of one's own has around it.
+.PHONY: own-controller
+own-controller: prerequisites ## Compile the example of a build with a controller of one's own
+	@CARGO_TARGET_DIR=$(CURDIR)/target cargo check --workspace --locked --quiet --manifest-path examples/own-controller/Cargo.toml
+
 .PHONY: bare-metal
 bare-metal: prerequisites
 	@test -d "$$(rustc --print sysroot)/lib/rustlib/$(BARE)" || \

@@ -95,8 +95,13 @@ impl GuestParams {
         self.guest.specs().iter().map(|spec| spec.name).zip(self.values.iter().map(Option::as_ref))
     }
 
+    /// The usual parameters of a guest, registered or not; `None` if it has no profile.
+    pub fn usual(guest: Arc<dyn Guest>) -> Option<GuestParams> {
+        GuestParams::of_guest(guest, None)
+    }
+
     /// A controller that has seen nothing.
-    pub(crate) fn controller(&self, setup: &FlowSetup) -> GuestController {
+    pub fn controller(&self, setup: &FlowSetup) -> GuestController {
         self.guest.controller(self, setup)
     }
 

@@ -175,6 +175,8 @@ struct MindController {
     recipe: Arc<Recipe>,
     /// There from the first call on.
     mind: Option<Box<dyn Mind>>,
+    /// The mind's, whatever the application allows.
+    wanted: Option<Bitrate>,
     target: Option<Bitrate>,
     window: Option<Bytes>,
     timeout: Option<Time>,
@@ -270,14 +272,16 @@ impl Clone for MindController {
 
 impl MindController {
     fn new(recipe: Arc<Recipe>) -> MindController {
+        let streams = (0..recipe.setup.priorities.len()).map(|id| StreamId(id as u8));
         let flight = if recipe.retransmits { Flight::Told(0) } else { Flight::Reported(Vec::new()) };
         MindController {
             recipe,
             mind: None,
+            wanted: None,
             target: None,
             window: None,
             timeout: None,
-            limits: Vec::new(),
+            limits: streams.map(Limits::none).collect(),
             flight,
             srtt: None,
             since: Time::ZERO,
@@ -348,11 +352,8 @@ impl MindController {
         let sum = |of: fn(&Limits) -> Bitrate| {
             Bitrate::from_bps_f64(self.limits.iter().map(|limits| of(limits).as_bps_f64()).sum())
         };
-        let target = match self.limits.len() {
-            0 => wanted,
-            _ => wanted.max(sum(|limits| limits.min)).min(sum(|limits| limits.max)),
-        };
-        self.target = Some(target);
+        let target = wanted.max(sum(|limits| limits.min)).min(sum(|limits| limits.max));
+        (self.wanted, self.target) = (Some(wanted), Some(target));
         Update::none().with_target(target)
     }
 
@@ -423,7 +424,7 @@ impl Controller for MindController {
             self.limits.push(Limits::none(StreamId(self.limits.len() as u8)));
         }
         self.limits[id] = *limits;
-        self.target.map_or(Update::none(), |target| self.aim(target))
+        self.wanted.map_or(Update::none(), |wanted| self.aim(wanted))
     }
 
     fn on_stream(&mut self, _now: Time, stream: StreamId, change: StreamChange) -> Update {
@@ -494,3 +495,7 @@ impl Controller for MindController {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "controller_tests.rs"]
+mod tests;

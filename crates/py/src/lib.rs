@@ -25,8 +25,11 @@ pyo3::create_exception!(
     "A scenario that cannot be run."
 );
 
-#[pymodule]
-fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+/// Puts everything that the package `paceline` needs into its module `_core`.
+///
+/// # Errors
+/// If Python refuses.
+pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     paceline_metrics::set_version(env!("PACELINE_VERSION"));
     module.add("version", paceline_metrics::version())?;
     module.add("build", paceline_sim::BUILD)?;

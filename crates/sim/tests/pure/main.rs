@@ -2,6 +2,8 @@
 
 #[path = "../../../units/tests/counting/mod.rs"]
 mod counting;
+#[path = "../../../../examples/own-controller/src/lib.rs"]
+mod own_controller;
 
 mod applications;
 mod arithmetic;
