@@ -190,6 +190,24 @@ def test_a_crate_holds_all_its_sources(crate: Path) -> None:
     assert outside == []
 
 
+def test_a_crate_that_is_tested_by_its_own_users_can_be_published() -> None:
+    """Packages leave out dependencies of tests without a version. With one, both would have to come first."""
+    manifests = [tomllib.loads((crate / "Cargo.toml").read_text()) for crate in CRATES]
+    uses = {found["package"]["name"]: set(found.get("dependencies", {})) for found in manifests}
+
+    def needs(crate: str) -> set[str]:
+        return {crate}.union(*(needs(used) for used in uses.get(crate, ())))
+
+    circles = [
+        (found["package"]["name"], used, given)
+        for found in manifests
+        for used, given in found.get("dev-dependencies", {}).items()
+        if found["package"]["name"] in needs(used)
+    ]
+    assert ("paceline-cc", "paceline-conformance") in [circle[:2] for circle in circles]
+    assert [circle for circle in circles if set(circle[2]) != {"path"}] == []
+
+
 def test_the_citation_and_the_issue_forms_are_whole() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["cff-version"] == "1.2.0"

@@ -174,3 +174,8 @@ def test_the_script_of_the_build_says_where_the_sources_are_from(tmp_path: Path,
         commit()
         assert ".changed" not in version()
         assert sources(version()) == sources(second)
+    # The checks of controllers are compiled into tests alone.
+    before = version()
+    (tree / "crates/conformance/src").mkdir(parents=True)
+    (tree / "crates/conformance/src/lib.rs").write_text("checks")
+    assert version() == before

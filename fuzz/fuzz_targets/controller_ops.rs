@@ -5,17 +5,10 @@
 #![cfg_attr(fuzzing, no_main)]
 
 use paceline_cc::{AnyController, ControllerParams, FlowSetup};
-use paceline_units::Bytes;
-
-#[path = "../../crates/cc/tests/pure/conformance/hostile.rs"]
-mod hostile;
-
-use hostile::Flight;
+use paceline_conformance::LARGEST;
+use paceline_conformance::hostile::{self, Flight};
 
 paceline_fuzz::target!(controller_ops);
-
-/// The largest packet that the controllers are told of.
-const LARGEST: Bytes = Bytes::new(1212);
 
 /// The first byte chooses among all kinds under all their profiles; the second one L4S, or the receiver half where there is one.
 fn controller_ops(data: &[u8]) {
@@ -23,13 +16,14 @@ fn controller_ops(data: &[u8]) {
     let all: Vec<_> = ControllerParams::all().collect();
     let (params, profile) = &all[usize::from(*kind) % all.len()];
     let name = params.kind();
-    if let Some(mut half) = AnyController::receiver_half(params).filter(|_| variant % 2 == 1) {
+    let half = AnyController::receiver_half(params);
+    let flight = Flight::of(params.steers(), half.is_some());
+    if let Some(mut half) = half.filter(|_| variant % 2 == 1) {
         let verdict = hostile::drive_half(&mut half, operations);
         return verdict.unwrap_or_else(|broken| panic!("the receiver half of {name} {profile}: {broken}"));
     }
     let setup = FlowSetup { l4s: variant % 2 == 1, ..FlowSetup::new(LARGEST) };
     let mut controller = AnyController::new(params, &setup).expect("a registered profile");
-    let flight = Flight::of(params);
     // `fixed` counts what reports cover as no longer under way, as often as they cover it: the suite exempts it, too.
     let verdict = match params {
         ControllerParams::Fixed(_) => hostile::survive(&mut controller, flight, operations),

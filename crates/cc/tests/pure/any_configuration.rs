@@ -1,8 +1,9 @@
 //! No configuration makes a controller fail later: what cannot be is refused when it is made, and what is accepted survives
 //! whatever the contract can tell it.
 
-use crate::conformance::hostile::Flight;
 use paceline_cc::{AnyController, ControllerParams, FlowSetup, fixed, gcc, scream, tfrc};
+use paceline_conformance::Violation;
+use paceline_conformance::hostile::{Flight, drive_half, survive};
 use paceline_units::param::{Kind, ParamSet, Spec, Value};
 use paceline_units::{Bitrate, Bytes, RandomStream, TimeDelta};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -56,15 +57,15 @@ impl Tally {
             return;
         };
         let run = || {
-            let operations =
-                crate::conformance::hostile::survive(&mut controller, Flight::of(params), bytes)?;
+            let mut half = AnyController::receiver_half(params);
+            let flight = Flight::of(params.steers(), half.is_some());
+            let broken = |violation: Violation| violation.to_string();
+            let operations = survive(&mut controller, flight, bytes).map_err(broken)?;
             if operations < OPERATIONS {
                 return Err(format!("{operations} operations alone"));
             }
-            let half = AnyController::receiver_half(params);
-            half.map_or(Ok(()), |mut half| {
-                crate::conformance::hostile::drive_half(&mut half, &bytes[..bytes.len() / 4])
-            })
+            let bytes = &bytes[..bytes.len() / 4];
+            half.as_mut().map_or(Ok(()), |half| drive_half(half, bytes).map_err(broken))
         };
         match catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err("it panicked".into())) {
             Ok(()) => self.survived += 1,

@@ -1,59 +1,57 @@
 //! The conformance suite: every member passes every check, and every check notices the faults it is there for.
 
-use crate::conformance::altered::Alteration;
-use crate::conformance::checks::CHECKS;
-use crate::conformance::link::LinkConfig;
-use crate::conformance::world::run;
-use crate::conformance::{Flight, Member, members};
-use paceline_units::TimeDelta;
+use crate::members::{Member, members};
+use paceline_conformance::hostile::Flight;
+use paceline_conformance::world::{LinkConfig, Record, at, run, run_every_step};
+use paceline_conformance::{CHECKS, Check};
+use paceline_units::Bitrate;
 
-/// Runs a check on the members whose transport retransmits, or on the others, true to their kind and altered, and tells all that is
-/// wrong.
+/// Runs a check on the members whose transport retransmits, or on the others, true to their kind and with faults, and tells all that
+/// is wrong.
 fn check(name: &str, retransmits: bool) {
     let check = CHECKS.iter().find(|check| check.name == name).expect("a check of that name");
-    let mut wrong = Vec::new();
-    for member in members().into_iter().filter(|member| (member.flight == Flight::Pipe) == retransmits) {
-        let verdict = (check.run)(&member);
-        if let Some((_, why)) = member.exempt.iter().find(|(exempt, _)| *exempt == name) {
-            if verdict.is_ok() {
-                wrong.push(format!("{}: exempt from {name} ({why}), but it passes now", member.name));
-            }
-            continue;
-        }
-        wrong.extend(verdict.err().map(|why| format!("{}: {why}", member.name)));
-        for alteration in check.notices.iter().filter(|fault| !member.unaffected_by.contains(fault)) {
-            let altered = member.altered(*alteration);
-            let is_noticed = (check.run)(&altered).is_err();
-            match member.unharmed.iter().find(|(fault, _)| fault == alteration) {
-                Some((_, why)) if is_noticed => wrong.push(format!("{}: not harmless ({why})", altered.name)),
-                None if !is_noticed => wrong.push(format!("{name} does not notice: {}", altered.name)),
-                _ => {}
-            }
-        }
-    }
+    let all = members().iter().filter(|member| (member.subject.flight() == Flight::Pipe) == retransmits);
+    let wrong: Vec<String> = all.flat_map(|member| wrong(check, member)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A clock may show anything at its zero: what happens is the same, to the bit, by one that counts the seconds since 1970. The time between
-/// is whole to all that is counted in steps of the clock: GCC's milliseconds, URCP's windows, and what floats round.
-#[test]
-fn the_zero_of_the_clock_does_not_matter() {
-    let by = TimeDelta::from_secs(1875 << 20);
-    let mut wrong = Vec::new();
-    // BBR draws when to probe by what the clock shows.
-    for member in members().into_iter().filter(|member| !member.name.starts_with("bbr3")) {
-        let config = LinkConfig {
-            lose_every: Some(500),
-            mark_every: Some(700),
-            longest_wait: member.longest_wait,
-            ..LinkConfig::clean(10)
-        };
-        let hash = |member: &Member| run(config, &[(member, 0.0)], 10.0).remove(0).hash;
-        if hash(&member) != hash(&member.shifted(by)) {
-            wrong.push(member.name);
+fn wrong(check: &Check, member: &Member) -> Vec<String> {
+    let verdict = member.subject.check(check.name);
+    let mut wrong: Vec<String> = verdict.err().map(|finding| finding.to_string()).into_iter().collect();
+    if member.subject.exempts(check.name) {
+        return wrong;
+    }
+    for fault in check.notices.iter().filter(|fault| !member.unaffected_by.contains(fault)) {
+        let altered = member.subject.altered(*fault);
+        let is_noticed = check.run(&altered).is_err();
+        match member.unharmed.iter().find(|(known, _)| known == fault) {
+            Some((_, why)) if is_noticed => wrong.push(format!("{}: not harmless ({why})", altered.name())),
+            None if !is_noticed => wrong.push(format!("{} does not notice: {}", check.name, altered.name())),
+            _ => {}
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join(", "));
+    wrong
+}
+
+/// Every member, over a link that loses, marks, slows down and fails.
+#[test]
+fn steps_that_are_left_out_change_nothing() {
+    let config = LinkConfig {
+        lose_every: Some(150),
+        mark_every: Some(170),
+        step: Some((at(2.0), Bitrate::from_mbps(1))),
+        outage: Some((at(4.0), at(5.0))),
+        ..LinkConfig::clean(10)
+    };
+    for member in members() {
+        let flows = [(&member.subject, 0.0), (&member.subject, 0.5)];
+        let (some, all) = (run(config, &flows, 8.0), run_every_step(config, &flows, 8.0));
+        for (some, all) in some.iter().zip(&all) {
+            assert!(some.hash == all.hash && some.arrivals == all.arrivals, "{}", member.name());
+            let counts = |record: &Record| (record.timeouts, record.samples.len());
+            assert_eq!(counts(some), counts(all), "{}", member.name());
+        }
+    }
 }
 
 macro_rules! suite {
@@ -66,7 +64,7 @@ macro_rules! suite {
         #[test]
         fn no_check_is_left_out() {
             assert_eq!(CHECKS.iter().map(|check| check.name).collect::<Vec<_>>(), [$(stringify!($name)),*]);
-            assert!(CHECKS.iter().all(|check| !check.notices.contains(&Alteration::None) && !check.notices.is_empty()));
+            assert!(CHECKS.iter().all(|check| !check.notices.is_empty()));
         }
     };
 }
@@ -77,7 +75,11 @@ suite!(
     reacts_to_marks,
     reacts_to_delay,
     recovers_after_an_outage,
+    quietens_without_reports,
     is_deterministic,
+    takes_any_zero_of_the_clock,
     is_fair_to_itself,
-    survives_any_feedback
+    names_possible_rates,
+    survives_any_feedback,
+    allocates_nothing_once_warm
 );

@@ -5,13 +5,12 @@ mod counting;
 
 mod any_configuration;
 mod ccid;
-mod conformance;
 mod contract;
 mod every_controller;
 mod examples;
 mod late_reports;
 mod loss_detector;
-mod no_allocation;
+mod members;
 mod tfrc;
 mod vocabulary;
 mod window_laws;

@@ -1,46 +1,34 @@
 //! The window laws in closed loops, against what their sources compute: response functions, queues, bandwidths.
 
-use crate::conformance::link::LinkConfig;
-use crate::conformance::world::{Record, at, run};
-use crate::conformance::{Member, setup};
-use paceline_cc::ControllerParams;
+use crate::members::members;
 use paceline_cc::cubic::{Cubic, Params};
-use paceline_units::{Bitrate, Ecn, TimeDelta};
+use paceline_cc::{ControllerParams, FlowSetup, Steers};
+use paceline_conformance::world::{LinkConfig, Record, at, run};
+use paceline_conformance::{LARGEST, Subject};
+use paceline_units::{Bitrate, TimeDelta};
 use std::ops::RangeInclusive;
-use std::rc::Rc;
-
-fn member(name: &str) -> Member {
-    crate::conformance::members()
-        .into_iter()
-        .find(|member| member.name == name)
-        .expect("a member of that name")
-}
 
 fn alone(name: &str, config: LinkConfig, seconds: f64) -> Record {
-    member_alone(&member(name), config, seconds)
+    let member = members().iter().find(|member| member.name() == name).expect("a member of that name");
+    subject_alone(&member.subject, config, seconds)
 }
 
-fn member_alone(member: &Member, config: LinkConfig, seconds: f64) -> Record {
-    let record = run(config, &[(member, 0.0)], seconds).remove(0);
-    assert_eq!((&record.beyond, &record.miscounted), (&None, &None), "{}", member.name);
+fn subject_alone(subject: &Subject, config: LinkConfig, seconds: f64) -> Record {
+    let record = run(config, &[(subject, 0.0)], seconds).remove(0);
+    assert_eq!((&record.beyond, &record.miscounted), (&None, &None), "{}", subject.name());
     record
 }
 
 /// As RFC 8312 section 4.6 asks of a flow that knows itself alone.
-fn lone_cubic() -> Member {
-    Member::retransmitting(
-        "lone cubic",
-        Ecn::NotEct,
-        Rc::new(|| {
-            let Some((ControllerParams::Cubic(params), _)) =
-                ControllerParams::with_profile("cubic", Some("rfc8312"))
-            else {
-                panic!("a profile of CUBIC");
-            };
-            let params = Params { fast_convergence: false, ..params };
-            Box::new(Cubic::new(&params, &setup()))
-        }),
-    )
+fn lone_cubic() -> Subject {
+    Subject::new("lone cubic", Steers::ByteStream, |setup: &FlowSetup| {
+        let Some((ControllerParams::Cubic(params), _)) =
+            ControllerParams::with_profile("cubic", Some("rfc8312"))
+        else {
+            panic!("a profile of CUBIC");
+        };
+        Cubic::new(&Params { fast_convergence: false, ..params }, setup)
+    })
 }
 
 /// Equations 1 and 2 alone, in continuous time, with a loss after each `period` packets: the mean window between two
@@ -100,12 +88,12 @@ fn reno_under_periodic_losses_has_the_rate_of_the_square_root_law() {
 /// what the equations come to. They come to it slowly, since the curve is flat at its plateau.
 #[test]
 fn cubic_under_periodic_losses_has_the_windows_of_its_equations() {
-    let record = member_alone(&lone_cubic(), periodic(1000), 300.0);
+    let record = subject_alone(&lone_cubic(), periodic(1000), 300.0);
     within("one of 1000", record.window(100.0, 300.0) / 38.0, 0.95..=1.05);
     for (period, table) in [(10_000, 187.0), (100_000, 1054.0)] {
         let period_packets = period as f64;
         within("table", ideal_cubic(period_packets, table / 0.925, 1e4, 1e5) / table, 0.99..=1.01);
-        let record = member_alone(&lone_cubic(), periodic(period), 300.0);
+        let record = subject_alone(&lone_cubic(), periodic(period), 300.0);
         let first = record.samples.iter().find(|(when, _, state)| *when > at(0.0) && state[2].is_some());
         let (when, _, state) = first.expect("it lost something");
         let (from, to) = (100.0 - when.as_secs_f64(), 300.0 - when.as_secs_f64());
@@ -147,8 +135,7 @@ fn dctcp_knows_the_part_of_marked_packets_and_reduces_by_half_of_it() {
 #[test]
 fn vegas_keeps_two_to_four_packets_in_the_queue() {
     let record = alone("vegas 1995", LinkConfig::clean(10), 60.0);
-    let packets = record.wait(20.0, 60.0)
-        / Bitrate::from_mbps(10).time_for(crate::conformance::LARGEST).as_millis_f64();
+    let packets = record.wait(20.0, 60.0) / Bitrate::from_mbps(10).time_for(LARGEST).as_millis_f64();
     within("packets in the queue", packets, 1.0..=4.0);
     within("use of the link", record.rate(20.0, 60.0) / 10.0, 0.99..=1.0);
     within("its own count", record.state(2, 20.0, 60.0), 2.0..=4.0);

@@ -1,23 +1,19 @@
-//! Any bytes read as a sequence of contract operations with hostile values, against an independent model of the flight.
-//!
-//! It needs only `paceline_cc`, `paceline_units` and the module `bytes`, so that a fuzz target can take this very file in
-//! by its path: `#[path = "../../crates/cc/tests/pure/conformance/hostile.rs"] mod hostile;` and hand [`drive`] what
-//! libFuzzer gives.
+//! Any bytes read as a sequence of contract operations with hostile values, against an independent model of the flight. The tests draw
+//! the bytes from a seed; a fuzz target hands [`drive`] the bytes that libFuzzer gives.
 
-#[path = "../../../../units/tests/script/mod.rs"]
-mod bytes;
-
-use bytes::Script;
+use crate::bytes::Script;
+use crate::finding::{self, Violation};
+use crate::world::not_finite;
 use paceline_cc::ccid::{
     AckPathReport, CcidReceiver, CcidReport, DropCode, DroppedPacket, LossInterval, LossIntervals,
     LossIntervalsReport,
 };
 use paceline_cc::{
-    Allowance, Annotation, AnyController, AnyReceiverHalf, Arrival, Assigned, Controller, ControllerParams,
-    Limits, Offered, Pacing, PacketResult, PacketsReport, ReceiverHalf, ReceiverReport, Recovery, Report,
-    SendQueueState, SentPacket, Status, Steers, StreamId, TimeoutReason, Update, Verb,
+    Allowance, Annotation, AnyReceiverHalf, Arrival, Assigned, Controller, Limits, Offered, Pacing,
+    PacketResult, PacketsReport, ReceiverHalf, ReceiverReport, Recovery, Report, SendQueueState, SentPacket,
+    Status, Steers, StreamId, TimeoutReason, Update, Verb,
 };
-use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 use std::collections::{BTreeMap, BTreeSet};
 
 const STREAM: StreamId = StreamId(0);
@@ -38,16 +34,14 @@ pub enum Flight {
 }
 
 impl Flight {
-    /// How a controller with these parameters counts.
-    #[allow(dead_code, reason = "members of the suite say it themselves")]
-    pub fn of(params: &ControllerParams) -> Flight {
-        match params.steers() {
-            Steers::Media | Steers::Datagrams | Steers::Unreported => Flight::ToHighestAcknowledged,
+    /// The count of a controller that steers this, with a receiver half or without.
+    pub fn of(steers: Steers, has_half: bool) -> Flight {
+        match steers {
             Steers::ByteStream => Flight::Pipe,
-            Steers::Ccid(_) if AnyController::receiver_half(params).is_some() => {
+            Steers::Ccid(_) if !has_half => Flight::AckVector,
+            Steers::Media | Steers::Datagrams | Steers::Unreported | Steers::Ccid(_) => {
                 Flight::ToHighestAcknowledged
             }
-            Steers::Ccid(_) => Flight::AckVector,
         }
     }
 }
@@ -55,13 +49,13 @@ impl Flight {
 /// Runs `bytes` against a controller of one stream, and answers how many operations they were.
 ///
 /// # Errors
-/// Says which promise of the contract was broken. A panic is a broken promise too.
+/// The promise of the contract that was broken. A panic is a broken promise too.
 pub fn drive(
     controller: &mut dyn Controller,
     flight: Flight,
     slack: Bytes,
     bytes: &[u8],
-) -> Result<usize, String> {
+) -> Result<usize, Violation> {
     play(controller, flight, true, bytes, |state, controller, update| state.check(controller, slack, update))
 }
 
@@ -69,19 +63,45 @@ pub fn drive(
 /// what it shows stays finite, and no timeout is due again at once.
 ///
 /// # Errors
-/// Says which promise of the contract was broken. A panic is a broken promise too.
-#[allow(dead_code, reason = "not every program configures controllers so")]
-pub fn survive(controller: &mut dyn Controller, flight: Flight, bytes: &[u8]) -> Result<usize, String> {
+/// The promise of the contract that was broken. A panic is a broken promise too.
+pub fn survive(controller: &mut dyn Controller, flight: Flight, bytes: &[u8]) -> Result<usize, Violation> {
     play(controller, flight, false, bytes, |state, controller, _| state.check_values(controller))
 }
+
+/// The bytes of a seed: up to 900, which are some 30 operations.
+pub fn bytes_of(seed: u64) -> Vec<u8> {
+    let mut random = RandomStream::new(seed, "operations");
+    let many = random.next_u64() % 900;
+    (0..many).map(|_| random.next_u64() as u8).collect()
+}
+
+/// Names of the operations, by the byte that chooses one.
+const NAMES: [&str; 16] = [
+    "a packet sent",
+    "a packet sent",
+    "a packet sent",
+    "a packet sent",
+    "a packet sent after a gap in the numbers",
+    "a packet sent out of order, of no stream or far ahead",
+    "a report",
+    "a report",
+    "a report",
+    "the last report again",
+    "a report on packets never sent",
+    "media offered or the state of the send queue",
+    "limits or an assignment",
+    "a timeout",
+    "an event of recovery",
+    "a report of another kind",
+];
 
 fn play(
     controller: &mut dyn Controller,
     flight: Flight,
     counts: bool,
     bytes: &[u8],
-    mut check: impl FnMut(&mut State, &dyn Controller, &Update) -> Result<(), String>,
-) -> Result<usize, String> {
+    mut check: impl FnMut(&mut State, &dyn Controller, &Update) -> Result<(), Violation>,
+) -> Result<usize, Violation> {
     let mut script = Script { bytes, at: 0 };
     let mut operations = 0;
     let mut state = State {
@@ -96,19 +116,24 @@ fn play(
         ack_vector: AckVector::default(),
         exact: true,
         last: Vec::new(),
+        doing: "",
         values: vec![None; controller.state_variables().len()],
     };
     while script.at < bytes.len() {
-        let update = state.operation(controller, &mut script)?;
-        check(&mut state, controller, &update)?;
+        let update = state.operation(controller, &mut script);
+        let verdict = update.and_then(|update| check(&mut state, controller, &update));
+        verdict.map_err(|violation| {
+            let found = format!("{}, after operation {operations}: {}", violation.found, state.doing);
+            Violation { found, ..violation }
+        })?;
         operations += 1;
     }
     Ok(operations)
 }
 
-/// A receiver half, and what it has beside if it is a CCID's.
+/// A receiver half under test: `impl Half for Mine {}` is all that one needs which belongs to no DCCP connection.
 pub trait Half: ReceiverHalf {
-    /// The same as the half of a CCID.
+    /// The same half as that of a CCID, if it is one.
     fn ccid(&mut self) -> Option<&mut dyn CcidReceiver> {
         None
     }
@@ -123,8 +148,8 @@ impl Half for AnyReceiverHalf {
 /// Runs `bytes` as arrivals against a receiver half.
 ///
 /// # Errors
-/// Says which promise of the contract was broken. A panic is a broken promise too.
-pub fn drive_half(half: &mut dyn Half, bytes: &[u8]) -> Result<(), String> {
+/// The promise of the contract that was broken. A panic is a broken promise too.
+pub fn drive_half(half: &mut dyn Half, bytes: &[u8]) -> Result<(), Violation> {
     let (mut script, mut now, mut next) = (Script { bytes, at: 0 }, Time::from_nanos(1_000_000_000), 0u64);
     while script.at < bytes.len() {
         now += match script.byte() {
@@ -132,6 +157,7 @@ pub fn drive_half(half: &mut dyn Half, bytes: &[u8]) -> Result<(), String> {
             1 => -script.span(),
             micros => TimeDelta::from_micros(i64::from(micros) * 40),
         };
+        finding::pass(now);
         let sequence = match script.byte() {
             0 => script.any(),
             late @ 1..=40 => next.saturating_sub(u64::from(late)),
@@ -161,22 +187,25 @@ pub fn drive_half(half: &mut dyn Half, bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-fn check_report(half: &mut dyn Half, now: Time) -> Result<(), String> {
+fn check_report(half: &mut dyn Half, now: Time) -> Result<(), Violation> {
     let report = half.report(now);
-    half.ccid().map_or(Ok(()), |half| check_intervals(&half.loss_intervals()))?;
+    half.ccid().map_or(Ok(()), |half| check_intervals(now, &half.loss_intervals()))?;
     if let Some(ReceiverReport::Tfrc { loss_event_rate, delay, .. }) = report
         && (!(0.0..=1.0).contains(&loss_event_rate) || delay.is_negative())
     {
-        return Err(format!("{report:?}"));
+        let expected = "a loss event rate from 0 to 1 and a delay that is not negative";
+        return Err(Violation::new(now, expected, format!("{report:?}")));
     }
     match half.next_timeout() {
-        Some(due) if due <= now && due != Time::MAX => Err("another report is due at once".into()),
+        Some(due) if due <= now && due != Time::MAX => {
+            Err(Violation::new(now, "the next report later", "another is due at once"))
+        }
         _ => Ok(()),
     }
 }
 
 /// They fit into an option, and all but the oldest have a lossy part and no more data than packets.
-fn check_intervals(told: &LossIntervals<'_>) -> Result<(), String> {
+fn check_intervals(now: Time, told: &LossIntervals<'_>) -> Result<(), Violation> {
     let fits = |length: u32, most: u32| length <= most;
     let newer = told.intervals.len().saturating_sub(1);
     let wrong = told.intervals.iter().enumerate().find(|(n, interval)| {
@@ -187,9 +216,12 @@ fn check_intervals(told: &LossIntervals<'_>) -> Result<(), String> {
         let full = loss_length > 0 && data_length > 0 && u64::from(data_length) <= interval.sequence_length();
         !lengths || (*n < newer && !full)
     });
+    let expected = "loss intervals that fit into an option";
     match wrong {
-        Some((n, interval)) => Err(format!("interval {n} is {interval:?}")),
-        None if told.skip_length > 3 || told.intervals.len() > LossInterval::MOST => Err(format!("{told:?}")),
+        Some((n, interval)) => Err(Violation::new(now, expected, format!("interval {n} is {interval:?}"))),
+        None if told.skip_length > 3 || told.intervals.len() > LossInterval::MOST => {
+            Err(Violation::new(now, expected, format!("{told:?}")))
+        }
         None => Ok(()),
     }
 }
@@ -263,7 +295,7 @@ impl Pipe {
 
 /// [`Flight::AckVector`], counted from what is told.
 #[derive(Default)]
-pub struct AckVector {
+pub(crate) struct AckVector {
     /// Sizes of what is outstanding.
     outstanding: BTreeMap<u64, u64>,
     /// Their sum.
@@ -273,7 +305,7 @@ pub struct AckVector {
 }
 
 impl AckVector {
-    pub fn sent(&mut self, sequence: u64, size: u64) {
+    pub(crate) fn sent(&mut self, sequence: u64, size: u64) {
         if sequence >= self.next {
             self.outstanding.insert(sequence, size);
             self.bytes += size;
@@ -281,7 +313,7 @@ impl AckVector {
         }
     }
 
-    pub fn reported(&mut self, packets: &[PacketResult]) {
+    pub(crate) fn reported(&mut self, packets: &[PacketResult]) {
         for packet in packets.iter().filter(|packet| packet.status != Status::Missing) {
             self.bytes -= self.outstanding.remove(&packet.sequence).unwrap_or(0);
             self.received.insert(packet.sequence);
@@ -292,12 +324,12 @@ impl AckVector {
         }
     }
 
-    pub fn timed_out(&mut self) {
+    pub(crate) fn timed_out(&mut self) {
         self.outstanding.clear();
         self.bytes = 0;
     }
 
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 }
@@ -319,6 +351,8 @@ struct State {
     /// False once a gap was so wide that a controller may forget what was before.
     exact: bool,
     last: Vec<PacketResult>,
+    /// The operation that comes, by name.
+    doing: &'static str,
     values: Vec<Option<f64>>,
 }
 
@@ -327,9 +361,11 @@ impl State {
         &mut self,
         controller: &mut dyn Controller,
         script: &mut Script<'_>,
-    ) -> Result<Update, String> {
+    ) -> Result<Update, Violation> {
         self.pass_time(script);
-        Ok(match script.byte() % 16 {
+        let choice = script.byte() % 16;
+        self.doing = NAMES[usize::from(choice)];
+        Ok(match choice {
             0..=3 => self.send(controller, script, 0),
             4 => {
                 let gap = script.small(300);
@@ -394,6 +430,7 @@ impl State {
             micros => TimeDelta::from_micros(i64::from(micros) * 40),
         };
         self.now += step;
+        finding::pass(self.now);
     }
 
     fn send(&mut self, controller: &mut dyn Controller, script: &mut Script<'_>, gap: u64) -> Update {
@@ -473,7 +510,7 @@ impl State {
         &mut self,
         controller: &mut dyn Controller,
         script: &mut Script<'_>,
-    ) -> Result<Update, String> {
+    ) -> Result<Update, Violation> {
         let before = controller.snapshot().in_flight;
         let packet = |script: &mut Script<'_>, next: u64| {
             let (stream, sequence) = match script.byte() % 2 {
@@ -488,10 +525,12 @@ impl State {
         let update = controller.on_report(self.now, &Report::Packets(report));
         let after = controller.snapshot().in_flight;
         if before == after || !self.counts {
-            Ok(update)
-        } else {
-            Err(format!("never sent, yet {before:?} became {after:?}"))
+            return Ok(update);
         }
+        let shown =
+            |bytes: Option<Bytes>| bytes.map_or("none".into(), |bytes| format!("{} B", bytes.as_u64()));
+        let expected = format!("{} in flight still, after a report on packets never sent", shown(before));
+        Err(self.broken(expected, shown(after)))
     }
 
     fn queue(&mut self, controller: &mut dyn Controller, script: &mut Script<'_>) -> Update {
@@ -527,7 +566,7 @@ impl State {
         &mut self,
         controller: &mut dyn Controller,
         script: &mut Script<'_>,
-    ) -> Result<Update, String> {
+    ) -> Result<Update, Violation> {
         let Some((due, reason)) = controller.next_timeout() else {
             return Ok(controller.on_timeout(self.now));
         };
@@ -542,17 +581,18 @@ impl State {
         let update = controller.on_timeout(self.now);
         match controller.next_timeout() {
             Some((next, _)) if next <= self.now && next != Time::MAX => {
-                Err(format!("{reason:?} is due again at once"))
+                finding::pass(self.now);
+                Err(self.broken("the next timeout later", format!("{reason:?} is due again at once")))
             }
             _ => Ok(update),
         }
     }
 
-    fn check(&mut self, controller: &dyn Controller, slack: Bytes, update: &Update) -> Result<(), String> {
+    fn check(&mut self, controller: &dyn Controller, slack: Bytes, update: &Update) -> Result<(), Violation> {
         let said = [Verb::Discard, Verb::Probe, Verb::PacketsPerReport, Verb::ReportInterval];
         if let Some(verb) = said.iter().find(|verb| verb.is_in(update) && !controller.verbs().contains(verb))
         {
-            return Err(format!("asks for {}, which its verbs leave out", verb.name()));
+            return Err(self.broken("requests that `verbs` names", verb.name()));
         }
         let snapshot = controller.snapshot();
         let flight = match self.flight {
@@ -563,41 +603,51 @@ impl State {
             Flight::AckVector => self.ack_vector.bytes(),
         };
         if let Some(counted) = snapshot.in_flight.filter(|counted| self.exact && counted.as_u64() != flight) {
-            return Err(format!("{counted:?} in flight, the model counts {flight}"));
+            return Err(self.broken(format!("{flight} B in flight"), format!("{} B", counted.as_u64())));
         }
         if let (Some(Allowance::Packets(allowed)), Some(window)) = (update.allowance, snapshot.window) {
             let most = (window.as_u64() / LARGEST).saturating_sub(self.ack_vector.outstanding.len() as u64);
             if self.exact && allowed > most {
-                return Err(format!("{allowed} packets allowed, the window leaves {most}"));
+                let expected = format!("at most {most} packets allowed: the window leaves no more");
+                return Err(self.broken(expected, allowed.to_string()));
             }
         }
         if let (Some(Allowance::Bytes(allowed)), Some(window)) = (update.allowance, snapshot.window) {
             // A controller that learns the packet size may take it from the largest packet.
             let most = window + slack.max(Bytes::new(self.largest)) - snapshot.in_flight.unwrap_or_default();
             if allowed > most {
-                return Err(format!("{allowed:?} allowed, the window leaves {most:?}"));
+                let expected = format!("at most {} B allowed: the window leaves no more", most.as_u64());
+                return Err(self.broken(expected, format!("{} B", allowed.as_u64())));
             }
+        }
+        if let (Some(Allowance::Unlimited), Some(window)) = (update.allowance, snapshot.window) {
+            let expected = format!("an allowance of what a window of {} B leaves", window.as_u64());
+            return Err(self.broken(expected, "no limit"));
         }
         match update.pacing {
             Some(
                 Pacing::Rate(Bitrate::ZERO)
                 | Pacing::Burst { rate: Bitrate::ZERO, .. }
                 | Pacing::Burst { mean: Bitrate::ZERO, .. },
-            ) => return Err("a pace that never sends".into()),
+            ) => return Err(self.broken("a pace above 0 bit/s", "0 bit/s")),
             Some(Pacing::Gap(gap)) if gap.is_negative() || gap > TimeDelta::from_secs(60) => {
-                return Err(format!("a gap of {gap:?}"));
+                return Err(self.broken("a gap of 0 s to 60 s", format!("{} s", gap.as_secs_f64())));
             }
             _ => {}
         }
         self.check_values(controller)
     }
 
-    fn check_values(&mut self, controller: &dyn Controller) -> Result<(), String> {
+    fn check_values(&mut self, controller: &dyn Controller) -> Result<(), Violation> {
         controller.state(&mut self.values);
-        match self.values.iter().position(|value| value.is_some_and(|value| !value.is_finite())) {
-            Some(n) => Err(format!("{} is {:?}", controller.state_variables()[n].name, self.values[n])),
+        match not_finite(controller, &self.values) {
+            Some(found) => Err(self.broken("finite numbers", found)),
             None => Ok(()),
         }
+    }
+
+    fn broken(&self, expected: impl Into<String>, found: impl Into<String>) -> Violation {
+        Violation::new(self.now, expected, found)
     }
 }
 

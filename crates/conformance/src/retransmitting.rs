@@ -1,8 +1,9 @@
 //! The other closed loop: a greedy sender whose transport finds and repairs losses, and acknowledges each packet.
 
-use super::Member;
-use super::link::{Link, LinkConfig, Packet};
-use super::world::{End, Record, SAMPLE};
+use crate::finding::Violation;
+use crate::link::{Link, LinkConfig, Packet};
+use crate::world::{End, Record, SAMPLE};
+use crate::{LARGEST, Subject};
 use paceline_cc::{
     Allowance, Controller, Offered, Pacing, PacketResult, PacketsReport, Recovery, Report, SendQueueState,
     SentPacket, Status, StreamId, Update,
@@ -32,7 +33,7 @@ struct Segment {
 }
 
 /// A sender and its receiver.
-pub struct Flow {
+pub(crate) struct Flow {
     controller: Box<dyn Controller>,
     ecn: Ecn,
     tells_arrivals: bool,
@@ -58,18 +59,18 @@ pub struct Flow {
     back: VecDeque<(Time, usize, u64, Time, Ecn)>,
     state: Vec<Option<f64>>,
     next_sample: Time,
-    pub record: Record,
+    record: Record,
 }
 
 impl Flow {
-    pub fn new(member: &Member, start: Time) -> Flow {
-        let controller = member.controller();
+    pub(crate) fn new(subject: &Subject, start: Time) -> Flow {
+        let controller = subject.controller();
         Flow {
             state: vec![None; controller.state_variables().len()],
             controller,
-            ecn: member.ecn,
-            tells_arrivals: member.tells_arrivals,
-            size: super::LARGEST,
+            ecn: subject.ecn(),
+            tells_arrivals: subject.tells_arrivals,
+            size: LARGEST,
             start,
             started: false,
             segments: Vec::new(),
@@ -96,10 +97,11 @@ impl Flow {
         let offered = Offered { stream: STREAM, bytes: self.size, frame_end: true };
         let queue = SendQueueState { bytes: self.size, packets: 1, ..SendQueueState::default() };
         let update = self.controller.on_offered(now, &offered, &queue);
-        self.apply(update);
+        self.apply(now, update);
     }
 
-    fn apply(&mut self, update: Update) {
+    fn apply(&mut self, now: Time, update: Update) {
+        self.record.judge_answer(now, &update);
         self.allowance = update.allowance.unwrap_or(self.allowance);
         self.pacing = update.pacing.unwrap_or(self.pacing);
         let window = self.controller.snapshot().window.unwrap_or_default();
@@ -110,7 +112,7 @@ impl Flow {
 
     fn tell(&mut self, now: Time, recovery: Recovery) {
         let update = self.controller.on_recovery(now, recovery);
-        self.apply(update);
+        self.apply(now, update);
         self.record.recoveries += u64::from(matches!(recovery, Recovery::Entered { .. }));
         self.record.timeouts += u64::from(recovery == Recovery::TimedOut);
     }
@@ -144,28 +146,31 @@ impl Flow {
             Pacing::Rate(rate) | Pacing::Burst { rate, .. } => rate.time_for(self.size),
             Pacing::Gap(gap) => gap,
         };
-        self.next_send = self.next_send.max(now - super::world::STEP) + gap;
+        self.next_send = self.next_send.max(now - crate::world::STEP) + gap;
+        self.record.leaves(now, self.size);
         link.offer(now, id, sequence as u64 | self.sent << 32, self.size);
         let sequence = sequence as u64;
         let packet =
             SentPacket { stream: STREAM, sequence, size: self.size, probe: None, app_limited: false };
         let update = self.controller.on_sent(now, &packet);
-        self.apply(update);
+        self.apply(now, update);
     }
 
     fn check_window(&mut self, now: Time) {
         let Some(window) = self.controller.snapshot().window else { return };
         if self.pipe > window.as_u64() && self.record.beyond.is_none() {
-            self.record.beyond = Some(format!("{} B in flight, window {window:?} at {now:?}", self.pipe));
+            let expected = format!("at most {} B in flight: the window", window.as_u64());
+            self.record.beyond = Some(Violation::new(now, expected, format!("{} B", self.pipe)));
         }
     }
 
     /// The controller's count is the scoreboard's.
     fn check_count(&mut self, now: Time) {
         let counted = self.controller.snapshot().in_flight;
-        if counted.is_some_and(|counted| counted.as_u64() != self.pipe) && self.record.miscounted.is_none() {
-            self.record.miscounted =
-                Some(format!("{counted:?} counted, {} B in flight at {now:?}", self.pipe));
+        let Some(counted) = counted.filter(|counted| counted.as_u64() != self.pipe) else { return };
+        if self.record.miscounted.is_none() {
+            let expected = format!("{} B counted as in flight", self.pipe);
+            self.record.miscounted = Some(Violation::new(now, expected, format!("{} B", counted.as_u64())));
         }
     }
 
@@ -198,7 +203,7 @@ impl Flow {
         let report =
             PacketsReport { packets: &packets, clock_step: TimeDelta::from_nanos(1), ambiguous: false };
         let update = self.controller.on_report(now, &Report::Packets(report));
-        self.apply(update);
+        self.apply(now, update);
         self.judge(now, order);
         self.check_count(now);
     }
@@ -257,7 +262,7 @@ impl Flow {
     fn wake(&mut self, now: Time) {
         if self.controller.next_timeout().is_some_and(|(due, _)| due <= now) {
             let update = self.controller.on_timeout(now);
-            self.apply(update);
+            self.apply(now, update);
         }
     }
 }
@@ -282,8 +287,7 @@ impl End for Flow {
         while self.back.front().is_some_and(|(due, ..)| *due <= now) {
             let Some((_, sequence, order, arrived, ecn)) = self.back.pop_front() else { return };
             self.acknowledge(now, sequence, order, arrived, ecn);
-            self.controller.state(&mut self.state);
-            self.record.add_to_hash(&self.controller.snapshot(), &self.state);
+            self.record.see(now, &*self.controller, &mut self.state);
         }
         self.check_timer(now);
         self.wake(now);

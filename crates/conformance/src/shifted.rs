@@ -8,9 +8,9 @@ use paceline_cc::{
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// All times are so much later to it.
-pub struct Shifted {
-    pub inner: Box<dyn Controller>,
-    pub by: TimeDelta,
+pub(crate) struct Shifted {
+    pub(crate) inner: Box<dyn Controller>,
+    pub(crate) by: TimeDelta,
 }
 
 impl Shifted {

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 /// A link's treatment of packets. All flows share it.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkConfig {
+    /// Rate at which packets are served.
     pub rate: Bitrate,
     /// From then on it serves at another rate.
     pub step: Option<(Time, Bitrate)>,
@@ -22,7 +23,7 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// A link that loses and marks nothing.
+    /// A link of so many Mbit/s that loses and marks nothing.
     pub fn clean(mbps: u64) -> LinkConfig {
         LinkConfig {
             rate: Bitrate::from_mbps(mbps),
@@ -35,14 +36,14 @@ impl LinkConfig {
         }
     }
 
-    pub fn is_out(&self, now: Time) -> bool {
+    pub(crate) fn is_out(&self, now: Time) -> bool {
         self.outage.is_some_and(|(from, to)| (from..to).contains(&now))
     }
 }
 
 /// A packet on the link.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet {
+pub(crate) struct Packet {
     pub flow: usize,
     pub sequence: u64,
     pub size: Bytes,
@@ -52,7 +53,7 @@ pub struct Packet {
 }
 
 /// The link and what is on it.
-pub struct Link {
+pub(crate) struct Link {
     config: LinkConfig,
     free: Time,
     offered: u64,
@@ -60,12 +61,12 @@ pub struct Link {
 }
 
 impl Link {
-    pub fn new(config: LinkConfig) -> Link {
+    pub(crate) fn new(config: LinkConfig) -> Link {
         Link { config, free: Time::ZERO, offered: 0, packets: VecDeque::with_capacity(1 << 14) }
     }
 
     /// A packet enters; its departure is computed at once.
-    pub fn offer(&mut self, now: Time, flow: usize, sequence: u64, size: Bytes) {
+    pub(crate) fn offer(&mut self, now: Time, flow: usize, sequence: u64, size: Bytes) {
         self.offered += 1;
         let every = |every: Option<u64>| every.is_some_and(|every| self.offered.is_multiple_of(every));
         let (lost, marked) = (every(self.config.lose_every), every(self.config.mark_every));
@@ -82,12 +83,12 @@ impl Link {
         self.packets.push_back(Packet { flow, sequence, size, marked, wait, arrives });
     }
 
-    pub fn next_arrival(&self) -> Option<Time> {
+    pub(crate) fn next_arrival(&self) -> Option<Time> {
         self.packets.front().map(|packet| packet.arrives)
     }
 
     /// The next packet that has arrived.
-    pub fn arrived(&mut self, now: Time) -> Option<Packet> {
+    pub(crate) fn arrived(&mut self, now: Time) -> Option<Packet> {
         self.packets.front().filter(|packet| packet.arrives <= now)?;
         self.packets.pop_front()
     }

@@ -1,0 +1,1 @@
+../../units/tests/script/mod.rs
