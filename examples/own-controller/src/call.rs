@@ -1,7 +1,8 @@
-//! The controller in the simulator, by its name.
+//! The controller in the simulator, by its name, and the duties of every controller.
 
-use super::Aimd;
-use paceline_cc::guest::register;
+use super::{Aimd, Params};
+use paceline_cc::FlowSetup;
+use paceline_cc::guest::{OwnController, register};
 use paceline_scenario::{Loader, Origin, load};
 use paceline_sim::{Pace, Simulation};
 use paceline_units::TimeDelta;
@@ -32,4 +33,11 @@ fn it_is_chosen_by_its_name_and_fills_a_path() {
     assert!(patient > usual, "{patient} and {usual} Mbit/s");
     let wrong = throughput("{ kind = \"aimd\", gain = 2.0 }").expect_err("out of range");
     assert!(wrong.contains("gain") && wrong.contains("0.99"), "{wrong}");
+}
+
+#[test]
+fn it_does_the_duties_of_every_controller() {
+    let mine = |setup: &FlowSetup| Aimd::new(&Params::default(), setup);
+    let findings = paceline_conformance::check(mine, Aimd::STEERS);
+    assert!(findings.is_empty(), "{findings:#?}");
 }

@@ -1,21 +1,24 @@
-//! AIMD over datagrams in a hundred lines: a rate that grows by a step with each report, and falls by a factor when a packet is lost or
-//! the queue is longer than it should be.
+//! AIMD over datagrams in a hundred lines: a rate that grows by a step with each report, and falls by a factor when a packet is lost, the
+//! queue is longer than it should be, or reports stay away.
 
 use paceline_cc::guest::OwnController;
 use paceline_cc::{
-    Assigned, CeResponse, Controller, FlowSetup, Limits, Offered, Report, SendQueueState, SentPacket, Snapshot, Status,
-    Steers, TimeoutReason, Update,
+    Assigned, CeResponse, Controller, FlowSetup, Limits, Offered, Report, SendQueueState, SentPacket,
+    Snapshot, Status, Steers, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Time, TimeDelta, params};
 
 params! {
     /// The parameters of [`Aimd`].
     pub struct Params {
-        gain: f64 = 0.85, in 0.1, 0.99, "ours", "Factor of the rate after a loss or a long queue";
+        gain: f64 = 0.8, in 0.1, 0.99, "ours", "Factor of the rate after a loss or a long queue";
         step: Bitrate = Bitrate::from_kbps(10), in 1.0, 1e9, "ours", "Growth of the rate with each report";
         queue: TimeDelta = TimeDelta::from_millis(40), in 1e-3, 10.0, "ours", "Queue delay above which the rate falls";
+        silence: TimeDelta = TimeDelta::from_millis(500), in 1e-3, 10.0, "ours", "Wait for a report after which the rate falls";
+        target_bitrate_min: Bitrate = Bitrate::from_kbps(50), in 1e3, 1e12, "ours", "Lowest target bitrate";
         target_bitrate_start: Bitrate = Bitrate::from_kbps(500), in 1e3, 1e12, "ours", "First target bitrate";
     }
+    ordered target_bitrate_min <= target_bitrate_start;
     profiles {
         "default": "for calls" => Params::default,
         "patient": "falls later" => || Params { queue: TimeDelta::from_millis(100), ..Params::default() },
@@ -32,13 +35,18 @@ pub struct Aimd {
     least: Option<TimeDelta>,
     /// No second fall before this.
     held: Time,
+    /// Since when a report is waited for.
+    waiting: Option<Time>,
     srtt: Option<TimeDelta>,
 }
 
 impl Aimd {
     fn answer(&mut self, wanted: Bitrate) -> Update {
+        let wanted = wanted.max(self.params.target_bitrate_min);
         self.rate = self.limits.map_or(wanted, |limits| limits.clamp(wanted));
-        Update::none().with_target(self.rate).with_pacing_rate(scaled(self.rate, 1.5))
+        Update::none()
+            .with_target(self.rate)
+            .with_pacing_rate(scaled(self.rate, 1.5).max(Bitrate::from_kbps(1)))
     }
 }
 
@@ -56,12 +64,21 @@ impl OwnController for Aimd {
 
     fn new(params: &Params, _setup: &FlowSetup) -> Aimd {
         let rate = params.target_bitrate_start;
-        Aimd { params: params.clone(), rate, limits: None, least: None, held: Time::ZERO, srtt: None }
+        Aimd {
+            params: params.clone(),
+            rate,
+            limits: None,
+            least: None,
+            held: Time::ZERO,
+            waiting: None,
+            srtt: None,
+        }
     }
 }
 
 impl Controller for Aimd {
-    fn on_sent(&mut self, _now: Time, _packet: &SentPacket) -> Update {
+    fn on_sent(&mut self, now: Time, _packet: &SentPacket) -> Update {
+        self.waiting = self.waiting.or(Some(now));
         Update::none()
     }
 
@@ -71,6 +88,7 @@ impl Controller for Aimd {
 
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
         let Report::Packets(report) = report else { return Update::none() };
+        self.waiting = None;
         let (mut is_bad, mut newest) = (false, None);
         for packet in report.packets {
             match packet.status {
@@ -87,7 +105,8 @@ impl Controller for Aimd {
         }
         self.srtt = newest.map(|sent| now - sent).or(self.srtt);
         if !is_bad {
-            return self.answer(Bitrate::from_bps_f64(self.rate.as_bps_f64() + self.params.step.as_bps_f64()));
+            return self
+                .answer(Bitrate::from_bps_f64(self.rate.as_bps_f64() + self.params.step.as_bps_f64()));
         }
         if now < self.held {
             return Update::none();
@@ -109,11 +128,12 @@ impl Controller for Aimd {
     }
 
     fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
-        None
+        self.waiting.map(|since| (since + self.params.silence, TimeoutReason::NoFeedback))
     }
 
-    fn on_timeout(&mut self, _now: Time) -> Update {
-        Update::none()
+    fn on_timeout(&mut self, now: Time) -> Update {
+        self.waiting = Some(now);
+        self.answer(scaled(self.rate, self.params.gain))
     }
 
     fn ce_response(&self) -> CeResponse {
