@@ -260,7 +260,6 @@ impl Silence {
         self.halve(now, lowest)
     }
 
-    #[cold]
     fn halve(&mut self, now: Time, lowest: bool) -> bool {
         if lowest {
             self.due = None;

@@ -150,7 +150,6 @@ impl Stream {
         entry.state == State::Unreported && entry.sequence >= self.reported
     }
 
-    #[cold]
     fn grow(&mut self) {
         let mut larger = vec![NO_ENTRY; self.ring.len() * 2];
         let mask = larger.len() - 1;

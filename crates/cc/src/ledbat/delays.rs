@@ -54,7 +54,6 @@ impl Delays {
     }
 
     /// Corrects the delays that are kept by the present knowledge of the clocks.
-    #[cold]
     fn correct(&mut self, tilt: &Tilt) {
         let current = self.current.iter_mut().map(|(_, delay)| delay);
         let kept = self.past.iter_mut().chain([&mut self.minute_min]).chain(current);
@@ -67,7 +66,6 @@ impl Delays {
     }
 
     /// A minute is over; those in which nothing was heard count as unknown.
-    #[cold]
     fn roll_over(&mut self, params: &Params, minute: u64) {
         let passed = self.minute.map_or(0, |before| minute.saturating_sub(before).max(1));
         let kept = params.base_history.saturating_sub(1) as usize;
@@ -105,7 +103,6 @@ impl Delays {
     }
 
     /// Other clocks: nothing that was measured compares.
-    #[cold]
     pub fn forget(&mut self) {
         self.clocks.forget();
         self.past.clear();

@@ -98,7 +98,6 @@ impl Outstanding {
         if known { News::None } else { News::Acknowledged }
     }
 
-    #[cold]
     fn on_late(&mut self, sequence: u64) -> News {
         self.last_received = Some(sequence);
         News::Late

@@ -85,7 +85,6 @@ impl TfrcReceiver {
 
     /// Section 6.3.1: the interval at which the equation gives the largest rate so far, at least half a packet per
     /// round trip.
-    #[cold]
     fn first_interval(&self, now: Time) -> f64 {
         let (s, r) = (self.segment.bytes(), self.rtt().as_secs_f64());
         let received = self.received.rate(now, self.measured_over());
@@ -121,7 +120,6 @@ impl TfrcReceiver {
         }
     }
 
-    #[cold]
     fn begin_stream(&mut self, now: Time, arrival: &Arrival) {
         let id = usize::from(arrival.stream.0);
         if self.streams.len() <= id {
@@ -132,7 +130,6 @@ impl TfrcReceiver {
     }
 
     /// Holes became losses, or the packet is marked.
-    #[cold]
     fn lose(&mut self, now: Time, arrival: &Arrival, first: Option<LostRun>, others: u64) -> bool {
         let (marked, r) = (arrival.ecn.is_ce(), self.rtt().as_nanos() as u64);
         let (mut next, mut any) = (first, false);
@@ -158,7 +155,6 @@ impl TfrcReceiver {
     }
 
     /// A packet below the highest that was in no hole: a lost one turns up, or a duplicate.
-    #[cold]
     fn late(&mut self, now: Time, arrival: &Arrival, others: u64) -> (Arrived, bool) {
         let r = self.rtt().as_nanos() as u64;
         match self.history.take_back(arrival.stream.0, arrival.sequence, r) {

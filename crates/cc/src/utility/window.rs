@@ -81,14 +81,12 @@ impl SlidingWindow {
     }
 
     /// All delays were told `by` seconds too small.
-    #[cold]
     pub(crate) fn raise_delays(&mut self, by: f64) {
         for sums in self.buckets.iter_mut().chain([&mut self.past]) {
             sums.delays += by * sums.packets;
         }
     }
 
-    #[cold]
     fn turn(&mut self, bucket: u64) {
         if bucket < self.newest || bucket - self.newest >= BUCKETS as u64 {
             self.buckets = [Sums::default(); BUCKETS];

@@ -106,7 +106,6 @@ impl<P: Transit> FqCoDel<P> {
 
     /// Section 4.1: makes room for a packet of `size` bytes of queue `place` by dropping half the packets of the fattest
     /// queue, up to a batch, from its head. The newcomer counts as enqueued; false if it is itself what is dropped.
-    #[cold]
     fn drop_from_fattest(&mut self, now: u64, place: usize, size: u64, waiting: &mut Waiting<'_, P>) -> bool {
         let arriving = |at: usize| if at == place { (1, size) } else { (0, 0) };
         let fattest = (0..self.queues.len()).max_by_key(|&at| {

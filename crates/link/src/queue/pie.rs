@@ -117,7 +117,6 @@ impl Controller {
     }
 
     /// Appendix B, `enque`: it turns active.
-    #[cold]
     fn activate(&mut self) {
         self.active = true;
         (self.qdelay_old, self.drop_prob, self.accu_prob) = (0.0, 0.0, 0.0);

@@ -463,7 +463,6 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         }
     }
 
-    #[cold]
     fn take_discarded(&mut self, reason: DiscardReason) {
         self.known_discarded = self.end.counters.discarded.packets;
         for id in 0..self.streams.len() {

@@ -233,7 +233,6 @@ impl MediaReceiver {
     }
 
     /// Notes a packet of a stream that nobody announced, whose transport-wide number is this.
-    #[cold]
     fn note_unannounced(&mut self, now: Time, number: u16, packet: &RtpView<'_>, size: usize) {
         let (ssrc, marker) = (packet.header.ssrc, packet.header.marker);
         let told = self.reports.note_unannounced(now, (ssrc, number), Bytes::new(size as u64), marker);

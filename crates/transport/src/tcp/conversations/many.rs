@@ -278,7 +278,6 @@ impl<C: Controller + Clone> Many<C> {
 
     /// The connection is over at this end: all that it waited for has arrived, or the flow is stopped. The other end has not
     /// heard so.
-    #[cold]
     fn acknowledge_again(&mut self, now: Time, vector: usize, segment: Segment) {
         if segment.payload == 0 {
             return;

@@ -44,7 +44,6 @@ impl TransfersReceiver {
     }
 
     /// A newer burst has begun: everything before is over. Answers the place in it of what was `ahead` of the old one.
-    #[cold]
     fn begin_burst(&mut self, ahead: usize) -> usize {
         let parallel = self.connections.len();
         self.ignored = self.ignored();
