@@ -178,7 +178,7 @@ impl ProfiledKinds for GuestParams {
     }
 }
 
-/// What a guest's controller needs beside the calls of the contract: a simulation copies it before it begins.
+/// The needs of a guest's controller beside the calls of the contract: a simulation copies it before it begins.
 pub trait Copied: Controller + Debug + Send + Sync {
     /// A copy, in a box.
     fn copied(&self) -> Box<dyn Copied>;

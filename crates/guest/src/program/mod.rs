@@ -78,7 +78,7 @@ impl Process {
         let Some((program, arguments)) = command.split_first() else {
             return Err(Failure::new("found no command, expected a program and its arguments"));
         };
-        // What it prints for people goes where ours goes.
+        // Its messages for people go where ours go.
         let child =
             Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let failed = |text: String| Failure::new(format!("{program}: {text}"));
