@@ -20,6 +20,7 @@ pub mod fixed;
 pub mod gcc;
 pub mod ledbat;
 mod media_room;
+mod needs;
 mod observe;
 pub mod one_way_delay;
 pub mod prague;
@@ -50,6 +51,7 @@ pub use coupling::{
     AnyCoupling, Assigned, Assignment, Coupling, CouplingParams, FlowId, FlowUpdate, Priority,
 };
 pub use detector::{Acked, DetectorConfig, LossDetector};
+pub use needs::{EcnEcho, RecoveryKind, TransportNeeds};
 pub use observe::{Snapshot, StateVariable};
 pub use registry::{AnyController, AnyReceiverHalf, ControllerParams, FlowSetup, Steers};
 pub use report::{PacketResult, PacketsReport, ReceiverReport, Report, Status};

@@ -9,9 +9,9 @@ use paceline_media::PlayoutConfig;
 use paceline_transport::Exchange;
 use paceline_transport::dccp::{SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN};
 use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER, RtpIdentity};
-use paceline_transport::tcp::{EcnEcho, RecoveryKind, TCP_HEADER, TcpConfig};
+use paceline_transport::tcp::{RecoveryKind, TCP_HEADER, TcpConfig};
 use paceline_units::param::{ParamSet, Value};
-use paceline_units::{Bitrate, Bytes, EcnMode, Time, TimeDelta, names, params};
+use paceline_units::{Bitrate, Bytes, EcnMode, Stack, Time, TimeDelta, names, params};
 use paceline_wire::dccp::ServiceCode;
 
 /// Everything a run needs to know, except the contents of the files it names.
@@ -229,6 +229,14 @@ impl DccpSpec {
     /// The header of a datagram with long numbers, without options (RFC 4340 section 5.1).
     pub const HEADER: Bytes = Bytes::new(16);
 
+    /// The choices of a stack.
+    pub fn of(stack: Stack) -> DccpSpec {
+        match stack {
+            Stack::Ns2 => DccpSpec::ns2(),
+            Stack::Standard | Stack::Rfc6675 | Stack::Linux | Stack::Quic => DccpSpec::default(),
+        }
+    }
+
     /// ns-2.35's: an IP header of 20 bytes and one of 12 on data, acknowledgements by the Ack Ratio alone, and everything
     /// is sent.
     pub fn ns2() -> DccpSpec {
@@ -294,36 +302,22 @@ pub struct ControllerSpec {
 }
 
 impl ControllerSpec {
-    /// Configuration of a DCCP connection under the controller unless the scenario says otherwise.
-    pub fn usual_dccp(&self) -> DccpSpec {
-        let usual = if self.profile == "ns2" { DccpSpec::ns2() } else { DccpSpec::default() };
-        DccpSpec { ack_vector: self.params.steers() == Steers::Ccid(2), ..usual }
+    /// The transport's implementation that its profile imitates.
+    pub fn stack(&self) -> Stack {
+        self.params.stack(&self.profile)
     }
 
-    /// Configuration of a TCP connection under the controller unless the scenario says otherwise.
-    ///
-    /// The profile names a TCP stack (`ns2`, `quic`, `linux`) or an RFC; BBR and Prague exist in Linux only and have its timers.
-    /// A controller that is called after a way of recovery (`newreno`, `sack`) has that recovery, any other has the stack's.
+    /// Configuration of a DCCP connection under the controller unless the scenario says otherwise.
+    pub fn usual_dccp(&self) -> DccpSpec {
+        DccpSpec { ack_vector: self.params.steers() == Steers::Ccid(2), ..DccpSpec::of(self.stack()) }
+    }
+
+    /// Configuration of a TCP connection under the controller unless the scenario says otherwise: its stack's, and its own needs.
     pub fn usual_tcp(&self) -> TcpConfig {
-        let linux = matches!(
-            self.params,
-            ControllerParams::Bbr(_) | ControllerParams::Bbr3(_) | ControllerParams::Prague(_)
-        );
-        let usual = match self.profile.as_str() {
-            "ns2" => TcpConfig::ns2(),
-            "quic" => TcpConfig::quic(),
-            "rfc8312" => TcpConfig { recovery: RecoveryKind::Sack, ..TcpConfig::default() },
-            profile if linux || profile == "linux" => TcpConfig::linux(),
-            _ => TcpConfig::default(),
-        };
-        let recovery = RecoveryKind::named(self.params.kind()).unwrap_or(usual.recovery);
-        let ecn_echo = match self.params {
-            ControllerParams::Dctcp(_) => EcnEcho::Exact,
-            ControllerParams::Prague(_) => EcnEcho::Accurate,
-            _ => usual.ecn_echo,
-        };
-        let timestamps = recovery == RecoveryKind::RackTlp;
-        TcpConfig { recovery, ecn_echo, timestamps, ..usual }
+        let (usual, needs) = (TcpConfig::of(self.stack()), self.params.needs());
+        let recovery = needs.recovery.unwrap_or(usual.recovery);
+        let ecn_echo = needs.ecn_echo.unwrap_or(usual.ecn_echo);
+        TcpConfig { recovery, ecn_echo, timestamps: recovery == RecoveryKind::RackTlp, ..usual }
     }
 
     /// Whether parameters of the controller limit the media of its flow.
@@ -333,7 +327,7 @@ impl ControllerSpec {
 
     /// ECN of packets under the controller unless the flow is told otherwise.
     pub fn usual_ecn(&self) -> EcnMode {
-        if matches!(self.params, ControllerParams::Prague(_)) { EcnMode::L4s } else { EcnMode::Off }
+        self.params.needs().ecn
     }
 }
 

@@ -13,6 +13,7 @@ mod tests;
 pub use field::{FileName, Parameter, Ramp};
 pub use spec::{Kind, Need, ParamError, Spec, UNLIMITED, Value};
 
+use crate::Stack;
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::format;
@@ -85,6 +86,9 @@ pub trait Profiles: ParamSet + 'static {
 
     /// The set of this name, if there is one.
     fn profile(name: &str) -> Option<Self>;
+
+    /// The transport's implementation that the set of this name imitates; where none is said, the documents.
+    fn stack(name: &str) -> Stack;
 }
 
 /// A family of which a scenario chooses one by `kind`.
