@@ -2,9 +2,11 @@
 
 mod conversations;
 mod parts;
+mod rtp;
 mod video;
 
-pub use parts::{CodecStream, DccpParts, EndsParts, FlowParts, Parts, RtpParts};
+pub use parts::{CodecStream, DccpParts, EndsParts, FlowParts, Parts};
+pub use rtp::{ReceivingParts, RtpParts, SendingWorld};
 
 use crate::ccids::FlowCcids;
 use crate::error::{Place, ScenarioError};

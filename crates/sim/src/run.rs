@@ -17,12 +17,11 @@ use paceline_media::Source;
 use paceline_metrics::TimeSeries;
 use paceline_metrics::{Facts, FlowRecorder, LinkRecorder, PairsRecorder, flow_series, link_series};
 use paceline_metrics::{Fairness, Summary};
-use paceline_scenario::build::{DccpParts, EndsParts, FlowParts, RtpParts};
+use paceline_scenario::build::{DccpParts, EndsParts, FlowParts, RtpParts, SendingWorld};
 use paceline_scenario::{FlowCcids, Halves};
 use paceline_scenario::{Loaded, Scenario};
 use paceline_transport::Plan;
 use paceline_transport::dccp::{DccpReceiver, DccpSender, open_pair};
-use paceline_transport::rtp::{CircuitBreakers, EcnChecks, RtpReceiver, RtpSender};
 use paceline_transport::tcp::conversations::{ConversationsReceiver, ConversationsSender};
 use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};
 use paceline_transport::tcp::{TcpConfig, TcpReceiver, TcpSender};
@@ -310,16 +309,8 @@ fn rtp_flow<C: Controller, H: ReceiverHalf>(
     plan: Plan,
     wiring: FlowWiring,
 ) -> Flow<Rtp<C, H>> {
-    let streams = parts.streams.len() as u8;
-    let mut sender = RtpSender::new(controller, &parts.sender, parts.streams.clone());
-    parts.prepare(&mut sender, &parts.first_sequences);
-    parts.guard(&mut sender, (CircuitBreakers::Off, EcnChecks::Off));
-    let mut receiver = RtpReceiver::with_half(parts.feedback.clone(), streams, parts.playout, half);
-    if let Some(detection) = &parts.detection {
-        sender.summarise_delays(detection);
-        receiver.summarise_delays(detection);
-    }
-    Flow::new(sender, receiver, plan, wiring)
+    let sender = parts.sending_end(controller, &SendingWorld::plain(&parts.first_sequences));
+    Flow::new(sender, parts.receiving(half, false).end(), plan, wiring)
 }
 
 fn tcp_flow<C: Controller>(

@@ -47,7 +47,7 @@ use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_transport::rtp::FeedbackConfig;
 use paceline_units::TimeDelta;
 use rtp::RtpReceivingCodec;
-use session::SessionConfig;
+use session::SessionParts;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -156,22 +156,14 @@ fn receive_flow<'a>(
     let port = Port::new(port, capture)?;
     match flow.over {
         Over::Rtp(parts) => {
-            let (streams, feedback, playout) = (parts.streams.len(), parts.feedback.clone(), parts.playout);
             let drawn = secret()?[0];
             let codec = RtpReceivingCodec::new(parts, options.ssrc).with_packets(options.packets);
             // Packets are asked for by RTCP.
             let speaks = parts.identity.rtcp || options.packets.repair.is_some();
             let codec =
                 codec.with_rtcp(speaks.then(|| rtcp_config(drawn as u32, drawn))).towards(options.remote);
-            let config = SessionConfig {
-                streams,
-                repaired: options.packets.repair.is_some(),
-                feedback,
-                playout,
-                detection: parts.detection.as_ref(),
-                half: parts.receiver_half.as_ref(),
-            };
-            ReceivingDriver::new(port, flow, config, codec, options).run(control)
+            let receiving = parts.receiving(parts.receiver_half.clone(), options.packets.repair.is_some());
+            ReceivingDriver::new(port, flow, receiving, codec, options).run(control)
         }
         Over::Dccp(parts) => {
             // A flow that pauses at its start brings its first data after that.
@@ -179,9 +171,8 @@ fn receive_flow<'a>(
             let patience = options.silence.unwrap_or(CANDIDATE_PATIENCE) + planned;
             let codec = DccpReceivingCodec::new(parts, port.socket.address()?, patience)?;
             let (feedback, playout) = (FeedbackConfig::default(), parts.playout);
-            let config =
-                SessionConfig { streams: 1, repaired: false, feedback, playout, detection: None, half: None };
-            ReceivingDriver::new(port, flow, config, codec, options).run(control)
+            let receiving = SessionParts { streams: 1, feedback, playout, detection: None, half: None };
+            ReceivingDriver::new(port, flow, receiving, codec, options).run(control)
         }
     }
 }

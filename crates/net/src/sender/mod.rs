@@ -45,15 +45,14 @@ use crate::{Control, NetError, NetOutput};
 use dccp::DccpSendingCodec;
 use driver::SendingDriver;
 use host::{AnySendingDriver, SendingHost};
-use paceline_cc::{AnyController, FlowSetup, StreamId};
-use paceline_media::Source;
+use paceline_cc::StreamId;
 use paceline_metrics::Facts;
 use paceline_scenario::Loaded;
-use paceline_transport::rtp::Ssrcs;
-use paceline_transport::rtp::{RtpIdentity, RtpSender, SenderConfig, StreamConfig};
+use paceline_scenario::build::SendingWorld;
+use paceline_transport::rtp::{RtpIdentity, Ssrcs};
 use paceline_units::param::ParamError;
-use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
-use paceline_wire::{rtx, tfrc};
+use paceline_units::{Bytes, TimeDelta};
+use paceline_wire::tfrc;
 use rtp::RtpSendingCodec;
 use sharing::Sharing;
 use std::net::SocketAddr;
@@ -176,29 +175,6 @@ fn send_apart(
     record::joined(ended?, Vec::new())
 }
 
-/// Packets of the same size whose header has TFRC's extension.
-fn extended(config: &SenderConfig) -> SenderConfig {
-    let extension = Bytes::new(tfrc::EXTENSION as u64);
-    let max_payload = config.max_payload.saturating_sub(extension).max(Bytes::new(1));
-    SenderConfig { header: config.header + extension, max_payload, ..*config }
-}
-
-/// Packets that are so much shorter that they can be sent again behind their number.
-fn repaired(config: &SenderConfig) -> SenderConfig {
-    let max_payload = config.max_payload.saturating_sub(Bytes::new(rtx::OSN as u64)).max(Bytes::new(1));
-    SenderConfig { max_payload, ..*config }
-}
-
-/// A stream of retransmissions behind the others, which begins at a random number.
-fn add_repairs(end: &mut RtpSender<AnyController>) -> Result<(), NetError> {
-    let priority = *FlowSetup::PRIORITIES.start();
-    let stream = StreamConfig { priority, ..StreamConfig::new(Source::External, Bitrate::ZERO) };
-    if let Some(id) = end.add_repair_stream(Time::ZERO, stream) {
-        end.number_stream_from(id, secret()?[0] as u16);
-    }
-    Ok(())
-}
-
 /// Where the numbers of so many streams begin: SSRCs, sequence numbers and timestamps (RFC 3550 section 5.1).
 fn numbers(
     identity: &RtpIdentity,
@@ -240,18 +216,15 @@ fn driver<'a>(
             let codec = RtpSendingCodec::new((ssrcs, first_timestamp), streams, parts.feedback.format, half);
             let codec = codec.with_rtcp(rtcp).with_packets(options.packets).towards(options.remote);
             let controller = flow.parts.controller.clone();
-            let config = if half { extended(&parts.sender) } else { parts.sender };
-            let config = if options.packets.repair.is_some() { repaired(&config) } else { config };
             let facts = if half { Facts::SENDER_ALONE } else { Facts::RTP_SENDER };
-            let mut end = RtpSender::new(controller, &config, parts.streams.clone());
-            parts.prepare(&mut end, &first_sequences);
-            parts.guard(&mut end, Default::default());
-            if options.packets.repair.is_some() {
-                add_repairs(&mut end)?;
-            }
-            if let Some(detection) = &parts.detection {
-                end.summarise_delays(detection);
-            }
+            let repairs = options.packets.repair.map(|_| secret().map(|[drawn, _]| drawn as u16));
+            let world = SendingWorld {
+                first_sequences: &first_sequences,
+                guards: Default::default(),
+                extension: Bytes::new(if half { tfrc::EXTENSION as u64 } else { 0 }),
+                repairs: repairs.transpose()?,
+            };
+            let end = parts.sending_end(controller, &world);
             AnySendingDriver::Rtp(SendingDriver::new(port, flow, facts, end, codec, to, patience))
         }
         Over::Dccp(parts) => {

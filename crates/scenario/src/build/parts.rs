@@ -1,20 +1,19 @@
 //! The parts of a run: configurations of links and of both ends of each flow.
 
+use super::rtp::RtpParts;
 use crate::ccids::FlowCcids;
 use crate::source::CodecSpec;
 use crate::spec::Transport;
-use paceline_cc::{AnyController, AnyReceiverHalf, Controller, StreamId, Verb, shared_bottleneck};
+use paceline_cc::{AnyController, Verb};
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{Codec, ConnectionVectors, FrameTrace, PlayoutConfig, Source};
 use paceline_transport::dccp::{CCID_2, Carried, DccpConfig, DccpSender};
-use paceline_transport::rtp::{
-    CircuitBreakers, EcnChecks, FeedbackConfig, RtpIdentity, RtpSender, SenderConfig, StreamConfig,
-};
+use paceline_transport::rtp::{RtpSender, StreamConfig};
 use paceline_transport::tcp::conversations::{ConversationsConfig, ConversationsSender};
 use paceline_transport::tcp::transfers::{TransfersConfig, TransfersSender};
 use paceline_transport::tcp::{TcpConfig, TcpSender};
 use paceline_transport::udp::UdpSender;
-use paceline_transport::{Plan, SendingEnd, StreamSpan};
+use paceline_transport::{Plan, SendingEnd};
 use paceline_units::param::ParamError;
 use paceline_units::{Bytes, Ecn, RandomStream, Time, TimeDelta};
 use paceline_wire::dccp::ServiceCode;
@@ -255,58 +254,5 @@ impl DccpParts {
     /// Whether acknowledgements tell the sender of single packets.
     pub fn has_ack_vectors(&self) -> bool {
         self.config.ack_vector || self.ccids.ccid() == CCID_2
-    }
-}
-
-/// The parts of an RTP flow's ends.
-#[derive(Clone, Debug)]
-pub struct RtpParts {
-    /// Configuration of the sender. The lateness that is forgiven is zero; a driver with a real clock sets its own.
-    pub sender: SenderConfig,
-    /// Streams of the flow, in order.
-    pub streams: Vec<StreamConfig>,
-    /// Where the numbers of its packets begin, as far as the scenario says.
-    pub identity: RtpIdentity,
-    /// Sequence number of each stream's first packet in a simulation.
-    pub first_sequences: Vec<u16>,
-    /// When streams are there that are not there all the time.
-    pub spans: Vec<StreamSpan>,
-    /// Streams that are not there at the flow's start.
-    pub expected: Vec<StreamId>,
-    /// When the receiver reports.
-    pub feedback: FeedbackConfig,
-    /// When its receiver displays frames.
-    pub playout: PlayoutConfig,
-    /// The controller's half at the receiver; its reports replace RFC 8888's.
-    pub receiver_half: Option<AnyReceiverHalf>,
-    /// How the delays of its packets are summarised, where its host looks for shared bottlenecks.
-    pub detection: Option<shared_bottleneck::Params>,
-}
-
-impl RtpParts {
-    /// Whether packets carry numbers that all streams share, of which reports tell.
-    pub fn is_transport_wide(&self) -> bool {
-        self.feedback.format.is_transport_wide() && self.receiver_half.is_none()
-    }
-
-    /// Has a sender guard the call as the scenario says, else as `usual`: by circuit breakers, and by checks of ECN where reports
-    /// tell of single packets.
-    pub fn guard<C: Controller>(&self, sender: &mut RtpSender<C>, usual: (CircuitBreakers, EcnChecks)) {
-        sender.guard(self.identity.circuit_breaker.unwrap_or(usual.0));
-        if self.receiver_half.is_none() {
-            sender.check_ecn(self.identity.ecn_check.unwrap_or(usual.1));
-        }
-    }
-
-    /// Tells a sender which of its streams join later, and where the numbers of packets begin: those of each stream, and with
-    /// the first of these all together where reports tell of them.
-    pub fn prepare<C: Controller>(&self, sender: &mut RtpSender<C>, first_sequences: &[u16]) {
-        for (id, first) in first_sequences.iter().enumerate() {
-            sender.number_stream_from(StreamId(id as u8), *first);
-        }
-        if let (Some(first), true) = (first_sequences.first(), self.is_transport_wide()) {
-            sender.number_transport_wide(*first);
-        }
-        self.expected.iter().for_each(|stream| sender.expect(*stream));
     }
 }
