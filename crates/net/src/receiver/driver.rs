@@ -20,7 +20,7 @@ use paceline_units::{Ecn, Time, TimeDelta};
 /// Datagrams read before the rest of the loop has its turn.
 const AT_ONCE: usize = 256;
 
-pub(super) struct ReceivingDriver<'a, C> {
+pub(crate) struct ReceivingDriver<'a, C> {
     port: Port,
     inbox: Inbox,
     flow: ChosenFlow<'a>,

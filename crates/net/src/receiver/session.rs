@@ -13,7 +13,7 @@ use crate::silence::{Awaited, PlannedSilence, Silences};
 use crate::socket::Datagram;
 use paceline_cc::{Annotation, AnyReceiverHalf, StreamId};
 use paceline_metrics::{Facts, ReceivedPacket, Tick};
-use paceline_scenario::build::ReceivingParts;
+use paceline_scenario::transports::ReceivingParts;
 use paceline_transport::rtp::{Header, RtpFeedback, RtpPacket, RtpReceiver};
 use paceline_transport::{PathFacts, ReceivingEnd, Transmit};
 use paceline_units::{Bytes, Time, TimeDelta};

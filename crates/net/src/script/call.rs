@@ -2,18 +2,18 @@
 //! any time.
 
 use super::bytes::Script;
-use crate::choice::{ChosenFlow, Over};
+use crate::choice::ChosenFlow;
 use crate::clock::Moment;
 use crate::output::NetCounters;
 use crate::receiver::codec::{ReceivingCodec, SessionPacket};
-use crate::receiver::rtp::RtpReceivingCodec;
 use crate::receiver::session::{Session, SessionParts};
-use crate::relay::filter::Filter;
+use crate::relay::RelayFilter;
 use crate::sender::codec::SendingCodec;
-use crate::sender::rtp::RtpSendingCodec;
 use crate::socket::Datagram;
+use crate::transports::rtp::{RtpReceivingCodec, RtpSendingCodec};
+use crate::transports::{Filter, Over};
 use paceline_cc::{AnyController, Controller, Limits, Status, StreamId};
-use paceline_scenario::build::SendingWorld;
+use paceline_scenario::transports::SendingWorld;
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_transport::SendingEnd;
 use paceline_transport::rtp::Ssrcs;
@@ -192,7 +192,7 @@ impl Call {
                 false,
             ),
             format,
-            relay: relayed.then(|| Filter::new(flow.over, None)),
+            relay: relayed.then(|| flow.over.filter(None)),
             receiving: RtpReceivingCodec::new(parts, None),
             session: None,
             flow,

@@ -1,6 +1,7 @@
 //! The settings of connections and packets that each controller comes with, under each of its profiles.
 
-use crate::spec::{ControllerSpec, DccpSpec};
+use crate::spec::ControllerSpec;
+use crate::transports::{Configured, DccpSpec};
 use paceline_cc::{ControllerParams, Steers};
 use paceline_transport::tcp::TcpConfig;
 use paceline_units::EcnMode;
@@ -21,8 +22,8 @@ fn every_profile_has_the_settings_of_its_stack() {
     for (params, profile) in ControllerParams::all() {
         let (kind, spec) = (params.kind(), ControllerSpec { profile: profile.into(), params });
         let connection = match spec.params.steers() {
-            Steers::ByteStream => changes::<TcpConfig>(&spec.usual_tcp()),
-            Steers::Ccid(_) => changes::<DccpSpec>(&spec.usual_dccp()),
+            Steers::ByteStream => changes::<TcpConfig>(&Configured::usual(&spec)),
+            Steers::Ccid(_) => changes::<DccpSpec>(&Configured::usual(&spec)),
             Steers::Media | Steers::Datagrams | Steers::Unreported => String::new(),
         };
         let ecn = Some(spec.usual_ecn()).filter(|ecn| *ecn != EcnMode::Off);

@@ -1,8 +1,8 @@
 use super::*;
-use crate::choice::Over;
 use crate::receiver::codec::{Data, PacketKind};
 use crate::record::joined;
 use crate::socket::UdpPort;
+use crate::transports::Over;
 use crate::{NetOutput, parse_address};
 use paceline_cc::StreamId;
 use paceline_scenario::{Loaded, Loader, Origin, load};

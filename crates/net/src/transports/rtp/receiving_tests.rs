@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::agreed::Agreed;
-use crate::choice::{ChosenFlow, Over};
+use crate::choice::ChosenFlow;
 use crate::clock::Moment;
 use crate::receiver::session::Session;
 use crate::socket::tests::datagram;
+use crate::transports::Over;
 use paceline_metrics::FlowSummary;
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_units::TimeDelta;

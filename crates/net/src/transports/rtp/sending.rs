@@ -2,12 +2,12 @@
 //! delays come back too, where groups are found by them. Where the controller has a half at the receiver, packets carry what it
 //! needs, and its reports come in place of RFC 8888's.
 
-use super::codec::{Encoded, SendingCodec};
 use super::resending::Resending;
-use super::sent::Reported;
 use crate::agreed::{Agreed, Media};
 use crate::output::NetCounters;
 use crate::remote::Remote;
+use crate::sender::codec::{Encoded, SendingCodec};
+use crate::sender::sent::Reported;
 use crate::session_rate::SessionRate;
 use crate::socket::Datagram;
 use crate::ssrc::MEDIA_CLOCK;

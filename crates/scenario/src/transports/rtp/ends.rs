@@ -1,13 +1,18 @@
 //! RTP's two ends, assembled in one place for the simulator and for sockets.
 
-use paceline_cc::{AnyReceiverHalf, Controller, FlowSetup, ReceiverHalf, StreamId, shared_bottleneck};
+use super::super::FlowEnds;
+use super::spans;
+use crate::spec::FlowSpec;
+use paceline_cc::{
+    AnyController, AnyReceiverHalf, Controller, FlowSetup, ReceiverHalf, StreamId, Verb, shared_bottleneck,
+};
 use paceline_media::{PlayoutConfig, Source};
-use paceline_transport::StreamSpan;
 use paceline_transport::rtp::{
     CircuitBreakers, EcnChecks, FeedbackConfig, RtpIdentity, RtpReceiver, RtpSender, SenderConfig,
     StreamConfig,
 };
-use paceline_units::{Bitrate, Bytes, Time};
+use paceline_transport::{Plan, SendingEnd, StreamSpan};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use paceline_wire::rtx;
 
 /// Streams that one receiving end can have: they are told apart by a byte.
@@ -18,6 +23,8 @@ const MOST_STREAMS: usize = 255;
 pub struct RtpParts {
     /// Configuration of the sender. The lateness that is forgiven is zero; a driver with a real clock sets its own.
     pub sender: SenderConfig,
+    /// Whether packets can be padded, as probes are: plain datagrams have nothing that would say what is padding.
+    pub pads: bool,
     /// Streams of the flow, in order.
     pub streams: Vec<StreamConfig>,
     /// Where the numbers of its packets begin, as far as the scenario says.
@@ -36,6 +43,35 @@ pub struct RtpParts {
     pub receiver_half: Option<AnyReceiverHalf>,
     /// How the delays of its packets are summarised, where its host looks for shared bottlenecks.
     pub detection: Option<shared_bottleneck::Params>,
+}
+
+impl FlowEnds for RtpParts {
+    fn executes(&self) -> &'static [Verb] {
+        match self.pads {
+            true => RtpSender::<AnyController>::EXECUTES,
+            false => &[Verb::Discard, Verb::PacketsPerReport, Verb::ReportInterval, Verb::RttAnnotation],
+        }
+    }
+
+    fn source(&self, stream: usize) -> Option<&Source> {
+        self.streams.get(stream).map(|stream| &stream.source)
+    }
+
+    fn source_mut(&mut self, stream: usize) -> Option<&mut Source> {
+        self.streams.get_mut(stream).map(|stream| &mut stream.source)
+    }
+
+    fn plays_out(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, plan: Plan) -> Plan {
+        plan.with_streams(&self.spans)
+    }
+
+    fn last(&mut self, flow: &FlowSpec, duration: TimeDelta) {
+        self.spans = spans(flow, duration);
+    }
 }
 
 impl RtpParts {
