@@ -9,7 +9,7 @@ use crate::forward::{forward, forward_rare};
 use crate::{
     Annotation, Assigned, CeResponse, Controller, FlowSetup, Limits, Marking, Offered, Recovery, Report,
     SendQueueState, SentPacket, SentRun, Snapshot, StateVariable, Steers, StreamChange, StreamId,
-    TimeoutReason, Update, Verb,
+    TimeoutReason, TransportNeeds, Update, Verb,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -20,7 +20,7 @@ use core::marker::PhantomData;
 use paceline_units::param::{
     Kinds, ParamError, ParamSet, ProfileHelp, ProfiledKinds, Profiles, Reason, Spec, Value, unknown,
 };
-use paceline_units::{Bitrate, Time, TimeDelta};
+use paceline_units::{Bitrate, Stack, Time, TimeDelta};
 
 /// A kind of controller from outside: its facts, and how one is made.
 pub trait Guest: Debug + Send + Sync {
@@ -35,6 +35,17 @@ pub trait Guest: Debug + Send + Sync {
 
     /// The quantity that it steers.
     fn steers(&self) -> Steers;
+
+    /// The settings of a transport that it needs.
+    fn needs(&self) -> TransportNeeds {
+        TransportNeeds::NONE
+    }
+
+    /// The transport's implementation that its profile of this name imitates.
+    fn stack(&self, profile: &str) -> Stack {
+        let _ = profile;
+        Stack::Standard
+    }
 
     /// Its parameters.
     fn specs(&self) -> &'static [Spec];
@@ -176,6 +187,10 @@ impl ProfiledKinds for GuestParams {
     fn profiles(&self) -> &'static [ProfileHelp] {
         self.guest.profiles()
     }
+
+    fn stack(&self, profile: &str) -> Stack {
+        self.guest.stack(profile)
+    }
 }
 
 /// The needs of a guest's controller beside the calls of the contract: a simulation copies it before it begins.
@@ -239,6 +254,8 @@ pub trait OwnController: Controller + Clone + Debug + Send + Sync + 'static {
     const VERSION: &'static str;
     /// The quantity that it steers.
     const STEERS: Steers;
+    /// The settings of a transport that it needs.
+    const NEEDS: TransportNeeds = TransportNeeds::NONE;
 
     /// A controller that has seen nothing, with parameters that were checked.
     fn new(params: &Self::Params, setup: &FlowSetup) -> Self;
@@ -286,6 +303,14 @@ impl<C: OwnController> Guest for Own<C> {
 
     fn steers(&self) -> Steers {
         C::STEERS
+    }
+
+    fn needs(&self) -> TransportNeeds {
+        C::NEEDS
+    }
+
+    fn stack(&self, profile: &str) -> Stack {
+        C::Params::stack(profile)
     }
 
     fn specs(&self) -> &'static [Spec] {

@@ -22,6 +22,8 @@ pub mod gcc;
 pub mod guest;
 pub mod ledbat;
 mod media_room;
+mod needs;
+mod no_receiver_half;
 mod observe;
 pub mod one_way_delay;
 pub mod prague;
@@ -52,6 +54,8 @@ pub use coupling::{
     AnyCoupling, Assigned, Assignment, Coupling, CouplingParams, FlowId, FlowUpdate, Priority,
 };
 pub use detector::{Acked, DetectorConfig, LossDetector};
+pub use needs::{EcnEcho, RecoveryKind, TransportNeeds};
+pub use no_receiver_half::NoReceiverHalf;
 pub use observe::{Snapshot, StateVariable};
 pub use registry::{AnyController, AnyReceiverHalf, ControllerParams, FlowSetup, Steers};
 pub use report::{PacketResult, PacketsReport, ReceiverReport, Report, Status};

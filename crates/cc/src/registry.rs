@@ -5,9 +5,10 @@ use crate::forward::{forward, forward_rare};
 use crate::guest::{GuestController, GuestParams};
 use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
-    ReceiverReport, ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, SentRun, Snapshot,
-    StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, Update, Verb, bbr, bbr3, cubic, dctcp,
-    fixed, gcc, ledbat, prague, rap, reno, scream, tfrc, um, uncontrolled, urcp, vegas,
+    ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
+    Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
+    bbr, bbr3, cubic, dctcp, fixed, gcc, ledbat, prague, rap, reno, scream, tfrc, um, uncontrolled, urcp,
+    vegas,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -71,12 +72,12 @@ pub enum Steers {
 }
 
 /// One line per controller: documentation, which is its help, and `Variant("kind", module with Params, controller, what it
-/// steers, its receiver half if it has one)`. A controller is made by `new(&Params, &FlowSetup)`, its half by
+/// steers, its receiver half if it has one, its needs of a transport if it has any)`. A controller is made by `new(&Params, &FlowSetup)`, its half by
 /// `new(&Params)`.
 macro_rules! controllers {
     ($(
         $(#[doc = $help:literal])+
-        $variant:ident($kind:literal, $module:ident::$controller:ident, $steers:expr $(, half $half:ident)?),
+        $variant:ident($kind:literal, $module:ident::$controller:ident, $steers:expr $(, half $half:ident)? $(, needs $needs:expr)?),
     )*) => {
         /// Any controller there is, without a box.
         #[derive(Clone, Debug)]
@@ -109,6 +110,16 @@ macro_rules! controllers {
                 match self {
                     $( ControllerParams::$variant(_) => $steers, )*
                     ControllerParams::Guest(params) => params.steers(),
+                }
+            }
+
+            /// The settings of a transport that such a controller needs.
+            pub fn needs(&self) -> TransportNeeds {
+                match self {
+                    $( ControllerParams::$variant(_) => {
+                        paceline_units::param_or!([$($needs)?] TransportNeeds::NONE)
+                    } )*
+                    ControllerParams::Guest(params) => params.guest().needs(),
                 }
             }
         }
@@ -178,13 +189,13 @@ controllers! {
     /// No control at all: what the source gives leaves at once
     Uncontrolled("none", uncontrolled::Uncontrolled, Steers::Unreported),
     /// Reno's window law (RFC 5681) under Tahoe's recovery: every loss is answered like a timeout
-    Tahoe("tahoe", reno::Reno, Steers::ByteStream),
+    Tahoe("tahoe", reno::Reno, Steers::ByteStream, needs TransportNeeds::recovery(RecoveryKind::Tahoe)),
     /// Reno's window law and recovery (RFC 5681): half the flight after a loss, a packet more per round trip
-    Reno("reno", reno::Reno, Steers::ByteStream),
+    Reno("reno", reno::Reno, Steers::ByteStream, needs TransportNeeds::recovery(RecoveryKind::Reno)),
     /// Reno's window law under NewReno's recovery (RFC 6582)
-    NewReno("newreno", reno::Reno, Steers::ByteStream),
+    NewReno("newreno", reno::Reno, Steers::ByteStream, needs TransportNeeds::recovery(RecoveryKind::NewReno)),
     /// Reno's window law under recovery with selective acknowledgements (RFC 6675)
-    Sack("sack", reno::Reno, Steers::ByteStream),
+    Sack("sack", reno::Reno, Steers::ByteStream, needs TransportNeeds::recovery(RecoveryKind::Sack)),
     /// CUBIC (RFC 8312): the window is a cubic function of the time since the last loss
     Cubic("cubic", cubic::Cubic, Steers::ByteStream),
     /// Vegas (1995): keeps a few packets in the queue, told by the round-trip time
@@ -194,9 +205,9 @@ controllers! {
     /// BBR version 3 (draft-ietf-ccwg-bbr-06): bandwidth and flight by a model of the path, bounded by losses and marks
     Bbr3("bbr3", bbr3::Bbr3, Steers::ByteStream),
     /// DCTCP (RFC 8257): Reno that reduces its window in proportion to the share of marked bytes
-    Dctcp("dctcp", dctcp::Dctcp, Steers::ByteStream),
+    Dctcp("dctcp", dctcp::Dctcp, Steers::ByteStream, needs TransportNeeds::EXACT_MARKS),
     /// Prague (draft-briscoe-iccrg-prague-congestion-control-04): DCTCP for L4S, nearly independent of the round trip; Reno after losses
-    Prague("prague", prague::Prague, Steers::ByteStream),
+    Prague("prague", prague::Prague, Steers::ByteStream, needs TransportNeeds::L4S),
     /// LEDBAT (RFC 6817): yields, by keeping the queue delay that it adds at a target
     Ledbat("ledbat", ledbat::Ledbat, Steers::ByteStream),
 }

@@ -9,8 +9,7 @@ use crate::queue::TimedQueue;
 use crate::socket::address_towards;
 use paceline_units::{Ecn, TimeDelta};
 use paceline_wire::capture::{self, Direction};
-use paceline_wire::dccp::to_ip;
-use paceline_wire::ip::{self, Addresses};
+use paceline_wire::ip::Addresses;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -84,19 +83,14 @@ impl Drop for GrowingFile {
     }
 }
 
-/// The content of a socket's datagrams, and how they are shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shown {
-    /// DCCP, as it would be without UDP.
-    Dccp,
-    /// As UDP.
-    Udp,
-}
+/// Writes the IP packet of a datagram between two ports; false if no IP packet holds it.
+pub(crate) type Spell = fn(&[u8], &Addresses, (u16, u16), Ecn, &mut Vec<u8>) -> bool;
 
 /// The capture of what passes a socket.
 pub(crate) struct Capture {
     file: GrowingFile,
-    shown: Shown,
+    /// How datagrams are shown.
+    spell: Spell,
     /// The difference that is added to a moment to get nanoseconds since 1970: one difference for the whole file.
     since_1970: i128,
     local: SocketAddr,
@@ -136,7 +130,7 @@ impl PendingPackets {
 
 impl Capture {
     /// A file for what passes a socket on `local`.
-    pub fn create(path: &Path, local: SocketAddr, shown: Shown) -> Result<Capture, NetError> {
+    pub fn create(path: &Path, local: SocketAddr, spell: Spell) -> Result<Capture, NetError> {
         let mut file = GrowingFile::create(path)?;
         let mut front = Vec::new();
         capture::section(&format!("Paceline {}", paceline_metrics::version()), "", &mut front);
@@ -144,7 +138,7 @@ impl Capture {
         file.write(&front);
         Ok(Capture {
             file,
-            shown,
+            spell,
             since_1970: i128::from(nanos_since_1970()) - i128::from(Moment::now().as_nanos()),
             local,
             towards: None,
@@ -213,12 +207,8 @@ impl Capture {
             }
         };
         let mut packet = Vec::new();
-        let shown = match self.shown {
-            Shown::Dccp => to_ip(bytes, &addresses, ecn, &mut packet),
-            Shown::Udp => ip::udp(&addresses, (from.port(), to.port()), ecn, bytes, &mut packet),
-        };
         // Only packets that could be read or written come here; one too long for IP is left out.
-        if shown.is_err() {
+        if !(self.spell)(bytes, &addresses, (from.port(), to.port()), ecn, &mut packet) {
             return;
         }
         self.pending.push(at, (direction, packet));
@@ -269,13 +259,15 @@ fn open_alone(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transports::Networked;
+    use paceline_scenario::transports::DccpParts;
     use paceline_wire::dccp::encode_in_udp;
     use paceline_wire::dccp::{Body, Packet, Ports, SequenceNumber, ServiceCode};
 
     const PEER: ([u8; 4], u16) = ([192, 0, 2, 1], 7);
 
     fn create(path: &Path) -> Result<Capture, NetError> {
-        Capture::create(path, SocketAddr::from(([192, 0, 2, 2], 9)), Shown::Dccp)
+        Capture::create(path, SocketAddr::from(([192, 0, 2, 2], 9)), <DccpParts as Networked>::SPELL)
     }
 
     /// A folder of its own.

@@ -1,9 +1,9 @@
 //! Which flow of a scenario, or which flows, a run on real sockets is about.
 
 use crate::NetError;
-use crate::capture::Shown;
 use crate::socket::UdpPort;
-use paceline_scenario::build::{DccpParts, EndsParts, FlowParts, RtpParts};
+use crate::transports::Over;
+use paceline_scenario::build::FlowParts;
 use paceline_scenario::{CouplingSpec, FlowSpec, Loaded, Scenario};
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -34,15 +34,8 @@ impl<'a> Deref for ChosenFlow<'a> {
     }
 }
 
-/// A flow's transport, of those that run over sockets.
-#[derive(Clone, Copy)]
-pub(crate) enum Over<'a> {
-    Rtp(&'a RtpParts),
-    Dccp(&'a DccpParts),
-}
-
 /// The flows of a scenario that one process sends, receives or relays: the one that was named, the only one, those that
-/// share by the scenario's only coupling, or all of a scenario without couplings whose flows are RTP and go the same way.
+/// share by the scenario's only coupling, or all of a scenario without couplings whose flows are no connections and go the same way.
 #[derive(Clone)]
 pub(crate) struct ChosenFlows<'a> {
     /// In the order of the coupling; there is one at least.
@@ -80,7 +73,7 @@ impl<'a> ChosenFlows<'a> {
         Ok(ChosenFlows { flows: vec![ChosenFlow::of(loaded, name)?], coupling: None })
     }
 
-    /// All flows of a scenario, if all of them are RTP and take the same way. Of connections one is to be named.
+    /// All flows of a scenario, if none of them is a connection and all take the same way. Of connections one is to be named.
     fn side_by_side(loaded: &'a Loaded) -> Option<Vec<ChosenFlow<'a>>> {
         let flows = loaded.scenario.flows.iter().map(|flow| ChosenFlow::of(loaded, Some(&flow.name)).ok());
         let flows = flows.collect::<Option<Vec<_>>>()?;
@@ -88,8 +81,7 @@ impl<'a> ChosenFlows<'a> {
         let same = |flow: &ChosenFlow<'_>| {
             (&flow.spec.path, &flow.spec.return_path) == (&first.path, &first.return_path)
         };
-        let rtp = |flow: &ChosenFlow<'_>| matches!(flow.over, Over::Rtp(_));
-        flows.iter().all(|flow| same(flow) && rtp(flow)).then_some(flows)
+        flows.iter().all(|flow| same(flow) && !flow.over.connects()).then_some(flows)
     }
 
     /// An error if a capture is `wanted` of several flows.
@@ -160,17 +152,10 @@ impl<'a> ChosenFlow<'a> {
     /// The flow called `name`, or the only one.
     pub fn of(loaded: &'a Loaded, name: Option<&str>) -> Result<ChosenFlow<'a>, NetError> {
         let flow = ScenarioFlow::of(loaded, name)?;
-        let over = match &flow.parts.ends {
-            EndsParts::Rtp(rtp) => Over::Rtp(rtp),
-            EndsParts::Dccp(dccp) => Over::Dccp(dccp),
-            EndsParts::Tcp { .. }
-            | EndsParts::Transfers { .. }
-            | EndsParts::Conversations { .. }
-            | EndsParts::Udp { .. } => {
-                let (name, found) = (&flow.spec.name, flow.spec.transport.name());
-                let what = format!("flow {name} has transport {found}, expected rtp or dccp");
-                return Err(NetError::Unsupported { what });
-            }
+        let Some(over) = Over::of(&flow.parts.ends) else {
+            let (name, found) = (&flow.spec.name, flow.spec.transport.name());
+            let what = format!("flow {name} has transport {found}, expected {}", Over::names());
+            return Err(NetError::Unsupported { what });
         };
         Ok(ChosenFlow { flow, over })
     }
@@ -180,14 +165,6 @@ impl<'a> ChosenFlow<'a> {
         let Scenario { flows, couplings, .. } = self.scenario;
         let is_in = |group: &Vec<usize>| group.iter().any(|&flow| flows[flow].name == self.spec.name);
         couplings.iter().find(|coupling| coupling.groups.iter().any(is_in))
-    }
-
-    /// How a capture shows the flow's datagrams.
-    pub fn shown(&self) -> Shown {
-        match self.over {
-            Over::Rtp(_) => Shown::Udp,
-            Over::Dccp(_) => Shown::Dccp,
-        }
     }
 }
 

@@ -1,9 +1,7 @@
 //! Errors of the network, for the person at the terminal.
 
 use paceline_scenario::nearest;
-use paceline_transport::dccp::{Ended, FLOW_PORTS};
 use paceline_units::param::ParamError;
-use paceline_wire::dccp::{ResetCode, ServiceCode};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -59,9 +57,9 @@ pub enum NetError {
     /// Nobody came to a call, or brought no media.
     #[error("no browser came, or sent no media, within {seconds:.0} s")]
     NoBrowser { seconds: f64 },
-    /// The handshake of a DCCP connection for a service ended in a reset.
-    #[error("{}", no_connection(*address, *ended, *service))]
-    NoConnection { address: SocketAddr, ended: Ended, service: ServiceCode },
+    /// The handshake of a connection failed.
+    #[error("{said}")]
+    NoConnection { said: String },
     /// A capture file cannot be written.
     #[error("capture {}: cannot be written: {source}", path.display())]
     Capture { path: PathBuf, source: io::Error },
@@ -99,24 +97,4 @@ fn unusable(source: &io::Error) -> String {
 fn suggestion(found: &str, known: &[String]) -> String {
     let name = nearest(found, known.iter().map(String::as_str));
     name.map_or(String::new(), |name| format!("; did you mean {name}?"))
-}
-
-/// The error for a reset in a handshake, told to the end that wanted the connection.
-fn no_connection(address: SocketAddr, Ended { reason, by_peer }: Ended, service: ServiceCode) -> String {
-    match reason.code {
-        ResetCode::BAD_SERVICE_CODE => format!(
-            "{address} does not offer the service {service} ({reason}): both ends need the same dccp.service"
-        ),
-        ResetCode::TOO_BUSY => {
-            format!("{address} has a sender already ({reason}): it takes one at a time")
-        }
-        ResetCode::CONNECTION_REFUSED => {
-            format!("nobody at {address} listens on DCCP port {} ({reason})", FLOW_PORTS.destination)
-        }
-        ResetCode::OPTION_ERROR | ResetCode::MANDATORY_ERROR => format!(
-            "no agreement with {address} ({reason}): both ends need the same controller and dccp settings"
-        ),
-        _ if by_peer => format!("{address} refused the connection: {reason}"),
-        _ => format!("the connection to {address} failed before it began: {reason}"),
-    }
 }

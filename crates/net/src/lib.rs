@@ -30,7 +30,6 @@ mod capture;
 mod choice;
 mod clock;
 mod control;
-mod dccp;
 mod error;
 pub mod exchange;
 mod lateness;
@@ -54,6 +53,7 @@ mod session_rate;
 mod silence;
 mod socket;
 mod ssrc;
+mod transports;
 mod wait;
 
 pub use address::{parse_address, resolve_address};

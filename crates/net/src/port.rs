@@ -2,7 +2,7 @@
 
 use crate::NetError;
 use crate::batch::Batch;
-use crate::capture::{Capture, Shown};
+use crate::capture::{Capture, Spell};
 use crate::clock::Moment;
 use crate::output::NetCounters;
 use crate::socket::{Datagram, Inbox, UdpPort};
@@ -46,7 +46,7 @@ fn note(
 
 impl Port {
     /// Speaks over `socket` and, if asked, writes everything into the file `capture`, shown as what it is.
-    pub fn new(socket: UdpPort, capture: Option<(&Path, Shown)>) -> Result<Port, NetError> {
+    pub fn new(socket: UdpPort, capture: Option<(&Path, Spell)>) -> Result<Port, NetError> {
         let local = socket.address()?;
         let capture = capture.map(|(path, shown)| Capture::create(path, local, shown)).transpose()?;
         let (batch, media) = (Batch::new(), Vec::new());

@@ -1,8 +1,7 @@
 //! Which program is at the other end, where it does otherwise than the texts say.
 
 use crate::NetError;
-use crate::choice::{ChosenFlow, Over};
-use paceline_wire::FeedbackFormat;
+use crate::choice::ChosenFlow;
 use paceline_wire::ccfb::CountForm;
 use std::str::FromStr;
 
@@ -41,15 +40,7 @@ impl Remote {
 
     /// An error if it cannot be the other end of a flow.
     pub(crate) fn check(self, flow: &ChosenFlow<'_>) -> Result<(), NetError> {
-        let found = match (self, flow.over) {
-            (Remote::Standard, _) => return Ok(()),
-            (Remote::Ericsson, Over::Dccp(_)) => "transport dccp".into(),
-            (Remote::Ericsson, Over::Rtp(parts)) => match (parts.streams.len(), parts.feedback.format) {
-                (1, FeedbackFormat::Rfc8888) if parts.receiver_half.is_none() => return Ok(()),
-                (1, _) => "reports in another format".into(),
-                (streams, _) => format!("{streams} streams"),
-            },
-        };
+        let Err(found) = flow.over.suits(self) else { return Ok(()) };
         let name = &flow.spec.name;
         let what = format!(
             "peer ericsson: flow {name} has {found}, expected rtp with one stream and reports of RFC 8888"

@@ -1,7 +1,7 @@
 //! How long nothing has come from the other end though the scenario plans it, and what is said of that.
 
 use crate::NetCounters;
-use crate::choice::{ChosenFlow, Over};
+use crate::choice::ChosenFlow;
 use paceline_units::{Time, TimeDelta};
 use std::net::SocketAddr;
 
@@ -26,10 +26,8 @@ impl PlannedSilence {
         for link in parts.path.iter().map(|place| &flow.scenario.links[*place]) {
             silent.extend(link.down.iter().map(|&(from, to)| (Time::ZERO + from, Time::ZERO + to)));
         }
-        if let Over::Rtp(rtp) = flow.over
-            && rtp.spans.len() == rtp.streams.len()
-        {
-            let there = merged(rtp.spans.iter().map(|span| (span.from, span.to)).collect());
+        if let Some(there) = flow.over.streams_there() {
+            let there = merged(there);
             let ends = there.iter().map(|(_, to)| *to).chain([Time::MAX]);
             silent.extend(
                 std::iter::once(Time::ZERO)

@@ -9,7 +9,7 @@ use paceline_net::{
     Control, LiveOptions, LiveOutput, NetError, NetOutput, OpaqueRelay, Progress, ReceiveOptions, Relay,
     RelayOptions, SendOptions, Sender, TunnelOptions, resolve_address,
 };
-use paceline_scenario::{Loaded, Transport};
+use paceline_scenario::Loaded;
 use paceline_units::{Time, TimeDelta};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -157,14 +157,12 @@ pub fn tunnel(
     })
 }
 
-/// A DCCP connection that is closed has whole figures at both ends, so that a sender of one may be told to stop.
+/// A connection that is closed has whole figures at both ends, so that a sender of one may be told to stop.
 fn what_interrupts(loaded: &Loaded, flow: Option<&str>) -> Interrupt {
     let flows = &loaded.scenario.flows;
     let chosen = flows.iter().find(|spec| flow.is_none_or(|name| spec.name == name));
-    match chosen.map(|spec| spec.transport) {
-        Some(Transport::Dccp) => Interrupt::Ends,
-        _ => Interrupt::Abandons,
-    }
+    let closes = chosen.is_some_and(|spec| spec.transport.choice().closes());
+    if closes { Interrupt::Ends } else { Interrupt::Abandons }
 }
 
 pub(crate) fn address(py: Python<'_>, text: &str, beside: Option<SocketAddr>) -> PyResult<SocketAddr> {

@@ -84,8 +84,8 @@ fn overview() -> String {
     let mut page = String::from("| kind | over | profiles, the default first | |\n|---|---|---|---|\n");
     for entry in registry::controllers() {
         let steers = ControllerParams::of(entry.kind).map(|usual| usual.steers());
-        let over =
-            steers.map_or(&[][..], Transport::steered_by).iter().map(|over| format!("`{}`", over.name()));
+        let over = steers.map_or(Vec::new(), Transport::steered_by);
+        let over = over.iter().map(|over| format!("`{}`", over.name()));
         let profiles = entry.profiles.iter().map(|profile| format!("`{}`", profile.name));
         let (over, profiles) = (over.collect::<Vec<_>>().join(", "), profiles.collect::<Vec<_>>().join(", "));
         page.push_str(&format!("| `{}` | {over} | {profiles} | {} |\n", entry.kind, entry.help));

@@ -1,12 +1,10 @@
 //! From a scenario to the parts that run it: files read, links and endpoints configured.
 
-mod conversations;
 mod parts;
 mod video;
 
-pub use parts::{CodecStream, DccpParts, EndsParts, FlowParts, Parts, RtpParts};
+pub use parts::{CodecStream, FlowParts, Parts};
 
-use crate::ccids::FlowCcids;
 use crate::error::{Place, ScenarioError};
 use crate::files::{FileError, Loader};
 use crate::overrides;
@@ -22,12 +20,8 @@ use paceline_media::{
     Bulk, BulkParams, Cbr, CbrParams, Codec, CodecModel, CodecModelParams, CodecParams, ConnectionVectors,
     FrameTrace, FrameTraceFormat, Source, TraceEncoder, TraceEncoderParams, frame_sizes,
 };
-use paceline_transport::StreamSpan;
-use paceline_transport::dccp::{Carried, Ccid, DccpConfig};
-use paceline_transport::rtp::{SenderConfig, StreamConfig};
 use paceline_units::param::{FileName, ParamError};
 use paceline_units::{Bitrate, Bytes, EcnMode, RandomStream, Time, TimeDelta};
-use paceline_wire::twcc;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
@@ -62,9 +56,7 @@ impl Loaded {
         schema::check_rows(&longer.scenario)?;
         for (flow, parts) in longer.scenario.flows.iter().zip(&mut longer.parts.flows) {
             parts.stop = Time::ZERO + flow.stop.unwrap_or(duration);
-            if let EndsParts::Rtp(rtp) = &mut parts.ends {
-                rtp.spans = spans(flow, duration);
-            }
+            parts.ends.last(flow, duration);
         }
         Ok(longer)
     }
@@ -125,13 +117,6 @@ impl Scenario {
     }
 }
 
-/// Bytes of the header extension with a packet's transport-wide number, where the flow's packets carry one.
-fn transport_wide_number(flow: &FlowSpec) -> Bytes {
-    let half = AnyController::receiver_half(&flow.controller.params).is_some();
-    let carries = flow.transport == Transport::Rtp && flow.feedback.format.is_transport_wide() && !half;
-    Bytes::new(if carries { twcc::EXTENSION as u64 } else { 0 })
-}
-
 /// Refuses a controller that uses words which the transport of its flow does not execute.
 pub(crate) fn check_verbs(flow: &FlowSpec, used: &[Verb], executed: &[Verb]) -> Result<(), ScenarioError> {
     let Some(verb) = used.iter().find(|verb| !executed.contains(verb)) else { return Ok(()) };
@@ -156,31 +141,42 @@ fn check_ecn(flow: &FlowSpec, response: CeResponse) -> Result<(), ScenarioError>
     }
 }
 
-fn wrong(key: String, found: impl Display, expected: &str) -> ScenarioError {
+pub(crate) fn wrong(key: String, found: impl Display, expected: &str) -> ScenarioError {
     let (found, expected) = (found.to_string(), expected.into());
     ScenarioError { file: "".into(), place: Place::Whole, key, found, expected, hint: None }
 }
 
 /// The error of a parameter in the table at `table`.
-fn within(table: &str, error: &ParamError) -> ScenarioError {
+pub(crate) fn within(table: &str, error: &ParamError) -> ScenarioError {
     wrong(format!("{table}.{}", error.name), &error.found, &error.expected)
 }
 
-struct Builder<'a> {
-    scenario: &'a Scenario,
+/// A stream of a flow, built.
+pub(crate) struct StreamParts {
+    pub(crate) source: Source,
+    /// Weight of the stream beside others.
+    pub(crate) priority: f64,
+    /// First target of its encoder.
+    pub(crate) target_start: Bitrate,
+    pub(crate) limits: Limits,
+}
+
+/// A scenario that is being built.
+pub(crate) struct Builder<'a> {
+    pub(crate) scenario: &'a Scenario,
     loader: &'a Loader,
     /// Files that were read, so that a hundred flows read theirs once.
     traces: BTreeMap<String, Trace>,
     frames: BTreeMap<String, FrameTrace>,
-    vectors: BTreeMap<String, ConnectionVectors>,
+    pub(crate) vectors: BTreeMap<String, ConnectionVectors>,
     /// Data units of all flows that have connection vectors.
-    data_units: u64,
+    pub(crate) data_units: u64,
     codecs: Vec<CodecStream>,
-    warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Builder<'_> {
-    fn read(&self, key: &str, file: &str) -> Result<(Vec<u8>, String), ScenarioError> {
+    pub(crate) fn read(&self, key: &str, file: &str) -> Result<(Vec<u8>, String), ScenarioError> {
         let (bytes, path) = self
             .loader
             .read(file)
@@ -189,7 +185,7 @@ impl Builder<'_> {
     }
 
     /// The seed of a generator: its own, or one of the run's that belongs to `name` alone.
-    fn seed(&self, own: Option<u64>, name: &str) -> u64 {
+    pub(crate) fn seed(&self, own: Option<u64>, name: &str) -> u64 {
         own.unwrap_or_else(|| RandomStream::new(self.scenario.seed, name).next_u64())
     }
 
@@ -263,8 +259,8 @@ impl Builder<'_> {
             |names: &[String]| names.iter().filter_map(|name| self.scenario.link_index(name)).collect();
         let (path, return_path) = (index(&flow.path), index(&flow.return_path));
         let controller = controller(flow)?;
-        let ends = self.ends(flow, &controller)?;
-        check_verbs(flow, controller.verbs(), ends.executes(flow.transport))?;
+        let ends = flow.transport.build(flow, &controller, self)?;
+        check_verbs(flow, controller.verbs(), ends.executes())?;
         check_ecn(flow, controller.ce_response())?;
         Ok(FlowParts {
             ends,
@@ -280,90 +276,22 @@ impl Builder<'_> {
         })
     }
 
-    fn ends(&mut self, flow: &FlowSpec, controller: &AnyController) -> Result<EndsParts, ScenarioError> {
-        if let (Transport::Tcp, [StreamSpec { source: SourceSpec::ShortTransfers(transfers), .. }]) =
-            (flow.transport, flow.streams.as_slice())
-        {
-            return Ok(EndsParts::Transfers {
-                config: flow.tcp.unwrap_or_default(),
-                transfers: *transfers,
-                random: RandomStream::new(self.scenario.seed, &format!("flow.{}.transfers", flow.name)),
-            });
-        }
-        if let (Transport::Tcp, [StreamSpec { source: SourceSpec::Tmix(spec), .. }]) =
-            (flow.transport, flow.streams.as_slice())
-        {
-            let config = flow.tcp.unwrap_or_default();
-            return Ok(EndsParts::Conversations { config, conversations: self.conversations(flow, spec)? });
-        }
-        let header = match flow.dccp {
-            Some(dccp) => dccp.header() + dccp.rtp_header(),
-            None => flow.transport.header() + transport_wide_number(flow),
-        };
-        let max_payload = flow.packet_size - header;
+    /// The streams of a flow whose packets have at most this payload.
+    pub(crate) fn streams(
+        &mut self,
+        flow: &FlowSpec,
+        controller: &AnyController,
+        max_payload: Bytes,
+    ) -> Result<Vec<StreamParts>, ScenarioError> {
         let streams = flow.streams.iter().enumerate().map(|(id, stream)| {
             let target =
                 stream.limits.map(|limits| limits.start).or(controller.target_bitrate(StreamId(id as u8)));
             let target_start = target.unwrap_or(StreamLimits::NONE.start);
             let source = self.source(flow, stream, max_payload, target_start)?;
             let limits = limits(StreamId(id as u8), stream, &flow.controller);
-            Ok(StreamConfig { source, priority: stream.priority, target_start, limits })
+            Ok(StreamParts { source, priority: stream.priority, target_start, limits })
         });
-        let mut streams: Vec<_> = streams.collect::<Result<_, _>>()?;
-        Ok(match flow.transport {
-            Transport::Udp if !flow.transport.reports(&flow.controller.params) => {
-                EndsParts::Udp { source: streams.remove(0).source, max_payload }
-            }
-            Transport::Rtp | Transport::Udp => EndsParts::Rtp(RtpParts {
-                streams,
-                sender: SenderConfig {
-                    max_payload,
-                    header,
-                    ecn: flow.ecn.codepoint(),
-                    clock_step: flow.feedback.clock.step(),
-                    forgiven_lateness: TimeDelta::ZERO,
-                    discard_age: flow.rtp.discard_age,
-                },
-                identity: flow.rtp,
-                first_sequences: self.first_sequences(flow),
-                spans: spans(flow, self.scenario.duration),
-                expected: expected(flow),
-                feedback: flow.feedback.clone(),
-                playout: flow.playout,
-                receiver_half: AnyController::receiver_half(&flow.controller.params),
-                detection: self.scenario.detection_of(&flow.name).cloned(),
-            }),
-            Transport::Dccp => {
-                let spec = flow.dccp.unwrap_or_default();
-                let ccids = FlowCcids::new(&flow.controller.params, controller).ok_or_else(|| {
-                    let key = format!("flows.{}.controller", overrides::quoted_key(&flow.name));
-                    wrong(key, flow.controller.params.kind(), "ccid2 or ccid3 over transport dccp")
-                })?;
-                EndsParts::Dccp(DccpParts {
-                    config: dccp_config(flow, &spec, ccids.ccid()),
-                    ccids,
-                    handshake: spec.handshake,
-                    service: spec.service,
-                    carried: Carried {
-                        source: streams.remove(0).source,
-                        max_payload,
-                        rtp_header: spec.rtp_header(),
-                        discard_age: spec.discard_age,
-                    },
-                    playout: flow.playout,
-                })
-            }
-            Transport::Tcp => {
-                EndsParts::Tcp { config: flow.tcp.unwrap_or_default(), source: streams.remove(0).source }
-            }
-        })
-    }
-
-    /// Where the sequence numbers of a simulated flow's streams begin.
-    fn first_sequences(&self, flow: &FlowSpec) -> Vec<u16> {
-        let mut drawn = RandomStream::new(self.scenario.seed, &format!("flow.{}.sequence", flow.name));
-        let first = |_| flow.rtp.first_sequence.map_or_else(|| drawn.next_u64() as u16, |first| first as u16);
-        flow.streams.iter().map(first).collect()
+        streams.collect()
     }
 
     fn source(
@@ -447,30 +375,8 @@ impl Builder<'_> {
     }
 }
 
-/// Datagrams that wait at most; of a frame that finds no room the rest is discarded.
-const DCCP_SEND_QUEUE: usize = 100_000;
-
-/// Configuration of both ends of a DCCP flow.
-fn dccp_config(flow: &FlowSpec, spec: &DccpSpec, ccid: Ccid) -> DccpConfig {
-    let payload = flow.packet_size - spec.header();
-    DccpConfig {
-        send_ccids: vec![ccid],
-        receive_ccids: vec![ccid],
-        sequence_window: spec.sequence_window,
-        short_numbers: spec.short_numbers,
-        ack_vector: spec.ack_vector,
-        ack_delay: spec.ack_delay,
-        ack_at_once: spec.ack_at_once,
-        counted_header: spec.header,
-        ect: flow.ecn.codepoint(),
-        mtu: payload + DccpSpec::HEADER + spec.options,
-        send_queue: DCCP_SEND_QUEUE,
-        ..DccpConfig::default()
-    }
-}
-
 /// The path of a stream's source.
-fn source_table(flow: &FlowSpec, stream: &StreamSpec) -> String {
+pub(crate) fn source_table(flow: &FlowSpec, stream: &StreamSpec) -> String {
     let flow = overrides::quoted_key(&flow.name);
     match &stream.name {
         None => format!("flows.{flow}.source"),
@@ -479,23 +385,11 @@ fn source_table(flow: &FlowSpec, stream: &StreamSpec) -> String {
 }
 
 /// The text found, and its place in which file.
-fn in_file(found: &str, line: Option<usize>, path: &str) -> String {
+pub(crate) fn in_file(found: &str, line: Option<usize>, path: &str) -> String {
     match line {
         Some(line) => format!("{found} in line {line} of {path}"),
         None => format!("{found} in {path}"),
     }
-}
-
-/// When the streams of a flow are there that join or leave while it runs.
-fn spans(flow: &FlowSpec, end: TimeDelta) -> Vec<StreamSpan> {
-    let streams = (0..).map(StreamId).zip(&flow.streams);
-    let comes_or_goes = streams.filter(|(_, stream)| stream.start.is_some() || stream.stop.is_some());
-    let span = |(id, stream): (StreamId, &StreamSpec)| StreamSpan {
-        stream: id,
-        from: Time::ZERO + stream.start.unwrap_or(flow.start),
-        to: Time::ZERO + stream.stop.unwrap_or(end),
-    };
-    comes_or_goes.map(span).collect()
 }
 
 /// The limits that the sender holds: of one of several streams, and of a flow's only one under a controller that has none.
@@ -506,25 +400,15 @@ fn limits(id: StreamId, stream: &StreamSpec, controller: &ControllerSpec) -> Lim
     }
 }
 
-/// The streams that are not there when their flow starts. Of flows that start within a time a stream may be over by then.
-fn expected(flow: &FlowSpec) -> Vec<StreamId> {
-    let streams = (0..).map(StreamId).zip(&flow.streams);
-    let is_absent = |stream: &StreamSpec| {
-        stream.start.is_some_and(|start| flow.start < start)
-            || stream.stop.is_some_and(|stop| stop <= flow.start)
-    };
-    streams.filter(|(_, stream)| is_absent(stream)).map(|(id, _)| id).collect()
-}
-
 /// The controller of a flow.
 fn controller(flow: &FlowSpec) -> Result<AnyController, ScenarioError> {
-    let setup = FlowSetup {
+    let mut setup = FlowSetup {
         l4s: flow.ecn == EcnMode::L4s,
         largest_packet: flow.packet_size,
         priorities: flow.streams.iter().map(|stream| stream.priority).collect(),
-        initial_window: flow.tcp.unwrap_or_default().initial_window,
-        max_window: flow.tcp.and_then(|tcp| tcp.max_window),
+        ..FlowSetup::default()
     };
+    flow.transport.set_up(&mut setup);
     AnyController::new(&flow.controller.params, &setup)
         .map_err(|error| within(&format!("flows.{}.controller", overrides::quoted_key(&flow.name)), &error))
 }

@@ -4,7 +4,6 @@
 //! it. It opens the files that a scenario names, and nothing else.
 
 pub mod build;
-mod ccids;
 mod error;
 mod files;
 mod networks;
@@ -20,11 +19,11 @@ mod source;
 mod spec;
 #[cfg(test)]
 mod tests;
+pub mod transports;
 mod typed;
 mod write;
 
 pub use build::{Loaded, Origin, load};
-pub use ccids::{FlowCcids, Halves};
 pub use error::{Place, ScenarioError, nearest};
 pub use files::{FileError, Loader, MAX_FILE};
 pub use networks::{Given, NETWORKS, Network};
@@ -33,4 +32,5 @@ pub use rate::*;
 pub use schema::parse;
 pub use source::*;
 pub use spec::*;
+pub use transports::{Transport, TransportSpec};
 pub use typed::{TypedParameter, TypedValue, quantity};

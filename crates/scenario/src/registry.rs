@@ -4,14 +4,12 @@ use crate::networks::{Given, NETWORKS, Network};
 use crate::rate::{MmwaveSpec, TraceSpec};
 use crate::schema::{BitrateKeys, LimitKeys, keys};
 use crate::source::{FrameGenerator, SourceSpec, VectorGenerator};
-use crate::spec::DccpSpec;
+use crate::transports::Transport;
 use paceline_cc::shared_bottleneck;
 use paceline_cc::{ControllerParams, CouplingParams};
 use paceline_link::trace::{TraceFormat, TraceOptions};
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig, QueueLimit};
 use paceline_media::PlayoutConfig;
-use paceline_transport::rtp::{FeedbackConfig, RtpIdentity};
-use paceline_transport::tcp::TcpConfig;
 use paceline_units::param::{self, Kinds, ParamSet, ProfileHelp, ProfiledKinds, Profiles, Spec, Value};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -83,7 +81,7 @@ fn parameter(params: &impl ParamSet, spec: &Spec) -> Parameter {
 }
 
 /// A parameter with its usual value, if it has one.
-fn shown(spec: &Spec, usual: Option<Value>) -> Parameter {
+pub(crate) fn shown(spec: &Spec, usual: Option<Value>) -> Parameter {
     let (min, max) = spec.bounds();
     let is_told = !spec.without.is_empty();
     Parameter {
@@ -110,7 +108,7 @@ fn shown(spec: &Spec, usual: Option<Value>) -> Parameter {
 }
 
 /// A set of parameters under a name.
-fn listed(kind: &'static str, help: &'static str, params: &impl ParamSet) -> Entry {
+pub(crate) fn listed(kind: &'static str, help: &'static str, params: &impl ParamSet) -> Entry {
     let parameters = params.specs().iter().map(|spec| parameter(params, spec)).collect();
     Entry { kind, help: help.trim_end_matches('.'), profiles: Vec::new(), parameters }
 }
@@ -283,23 +281,10 @@ pub fn playouts() -> Listing {
     family::<PlayoutConfig>()
 }
 
-/// Bitrates, sessions, connections and reports: the tables `bitrate`, `rtp`, `tcp`, `dccp` and `feedback` of a flow.
+/// Bitrates, sessions, connections and reports: the table `bitrate` of a flow, and those of its transport.
 pub fn transports() -> Listing {
-    let window = Spec::by_hand(
-        "max_window",
-        "packets or a size",
-        "1 GiB",
-        "The receiver's window: packets, or a size on the link",
-    );
-    let mut tcp = listed("tcp", "A TCP connection", &TcpConfig::default());
-    tcp.parameters.push(shown(&window, None));
-    vec![
-        listed("bitrate", "Limits of the target of media", &BitrateKeys::default()),
-        listed("rtp", "An RTP session", &RtpIdentity::default()),
-        tcp,
-        listed("dccp", "A DCCP connection", &DccpSpec::default()),
-        listed("feedback", "Reports over RTP and controlled datagrams", &FeedbackConfig::default()),
-    ]
+    let bitrate = listed("bitrate", "Limits of the target of media", &BitrateKeys::default());
+    std::iter::once(bitrate).chain(Transport::tables()).collect()
 }
 
 /// How flows of a coupling are told to share a bottleneck: its table `detection`.

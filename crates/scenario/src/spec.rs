@@ -2,18 +2,15 @@
 
 use crate::rate::RateSpec;
 use crate::source::SourceSpec;
+use crate::transports::TransportSpec;
 use paceline_cc::guest::Guest;
 use paceline_cc::shared_bottleneck;
-use paceline_cc::{ControllerParams, CouplingParams, Priority, Steers};
+use paceline_cc::{ControllerParams, CouplingParams, Priority};
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
 use paceline_media::PlayoutConfig;
 use paceline_transport::Exchange;
-use paceline_transport::dccp::{SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN};
-use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER, RtpIdentity};
-use paceline_transport::tcp::{EcnEcho, RecoveryKind, TCP_HEADER, TcpConfig};
 use paceline_units::param::{ParamSet, Value};
-use paceline_units::{Bitrate, Bytes, EcnMode, Time, TimeDelta, names, params};
-use paceline_wire::dccp::ServiceCode;
+use paceline_units::{Bitrate, Bytes, EcnMode, Stack, Time, TimeDelta};
 use std::collections::BTreeMap;
 
 /// Everything a run needs to know, except the contents of the files it names.
@@ -175,8 +172,8 @@ pub struct LinkSpec {
 pub struct FlowSpec {
     /// Name, as the scenario's table has it.
     pub name: String,
-    /// Transport of the flow.
-    pub transport: Transport,
+    /// Transport of the flow, with its settings.
+    pub transport: TransportSpec,
     /// Controller of the flow, with its parameters.
     pub controller: ControllerSpec,
     /// Its priority among the flows that it shares with, over time; the first step begins at 0 s.
@@ -197,14 +194,6 @@ pub struct FlowSpec {
     pub stop: Option<TimeDelta>,
     /// Intervals [from, to) in which its application is silent, in order, without overlap, between start and stop.
     pub pause: Vec<(TimeDelta, TimeDelta)>,
-    /// Configuration of its connection, if its transport is TCP.
-    pub tcp: Option<TcpConfig>,
-    /// Configuration of its connection, if its transport is DCCP.
-    pub dccp: Option<DccpSpec>,
-    /// Where the numbers of its packets begin, if its transport is RTP.
-    pub rtp: RtpIdentity,
-    /// When the receiver reports.
-    pub feedback: FeedbackConfig,
     /// Size on the link of the largest packet, transport header in.
     pub packet_size: Bytes,
     /// Added to each packet's size on every link; default 0 B.
@@ -213,100 +202,6 @@ pub struct FlowSpec {
     pub playout: PlayoutConfig,
     /// Names of the inner states of the controller that are recorded.
     pub record: Vec<String>,
-}
-
-names! {
-    /// The protocol of a flow.
-    pub enum Transport {
-        /// RTP with RFC 8888 feedback.
-        Rtp = "rtp",
-        /// TCP, which carries a stream of bytes.
-        Tcp = "tcp",
-        /// Datagrams without a header of their own.
-        Udp = "udp",
-        /// DCCP, whose congestion control is negotiated by its number (CCID).
-        Dccp = "dccp",
-    }
-}
-
-params! {
-    /// Configuration of a DCCP connection.
-    #[derive(Copy)]
-    pub struct DccpSpec {
-        sequence_window: u64 = 10_000, in SEQUENCE_WINDOW_MIN as f64, SEQUENCE_WINDOW_MAX as f64, "RFC 4340 7.5.2", "Sequence Window of both ends at first, in packets: about five times those of a round trip, with which it grows. With too small a window a burst of losses ends in Syncs";
-        ack_vector: bool = true, else "as the CCID needs: ccid2 true, ccid3 false", "RFC 4340 11.4", "Acknowledgements bear Ack Vectors; ccid2 cannot do without";
-        ack_delay: TimeDelta = TimeDelta::from_millis(200), in 1e-9, 1e6, "RFC 4340 11.3", "How long an acknowledgement waits for the Ack Ratio's packets";
-        ack_at_once: bool = true, else "true; with profile = \"ns2\" false", "RFC 4340 8.1, 11.3", "Holes, marks and the data of a client in PARTOPEN are acknowledged at once; else by Ack Ratio and ack_delay alone";
-        handshake: bool = true, "RFC 4340 8.1", "A handshake opens the connection; else it is open, and all is negotiated, at the flow's start";
-        rtp: bool = true, else "true; for bulk, and with profile = \"ns2\", false", "RFC 5762", "Each datagram is an RTP packet: 12 B more of header. Without, none are counted, and frames are told apart nevertheless";
-        discard_age: Option<TimeDelta> = Some(TimeDelta::from_millis(500)), else "500ms; for bulk, and with profile = \"ns2\", nothing is discarded", in 1e-9, 1e6, "ours", "When the oldest that waits to be sent is older, the send queue is discarded and a key frame asked for, as scream does. To keep everything say a longer time than the run's";
-        service: ServiceCode = ServiceCode::NONE, else "with rtp SC:RTPV, else SC=0", "RFC 4340 8.1.2, RFC 5762 5.2", "Purpose of the connection";
-        short_numbers: bool = false, "RFC 4340 5.1", "Sequence numbers of 24 bits, where the other end agrees";
-        options: Bytes = Bytes::new(400), in 0.0, LONGEST_HEADER, "ours", "Room for options beside a full datagram: acknowledgements that find none go by themselves";
-        header: Option<Bytes> = None, else "as encoded; with profile = \"ns2\" 32B", in 0.0, LONGEST_HEADER, "ours", "A data packet counts as its payload plus this, and a packet without data as this much more than 16 B longer than it is encoded: for comparison with simulators that count so";
-    }
-}
-
-/// The longest header (RFC 4340 section 5), in bytes.
-const LONGEST_HEADER: f64 = 1020.0;
-
-impl DccpSpec {
-    /// The header of a datagram with long numbers, without options (RFC 4340 section 5.1).
-    pub const HEADER: Bytes = Bytes::new(16);
-
-    /// ns-2.35's: an IP header of 20 bytes and one of 12 on data, acknowledgements by the Ack Ratio alone, and everything
-    /// is sent.
-    pub fn ns2() -> DccpSpec {
-        let header = Some(Bytes::new(32));
-        DccpSpec { header, ack_at_once: false, rtp: false, discard_age: None, ..DccpSpec::default() }
-    }
-
-    /// Header of a datagram without options.
-    pub fn header(&self) -> Bytes {
-        self.header.unwrap_or(DccpSpec::HEADER)
-    }
-
-    /// RTP's header beside it.
-    pub fn rtp_header(&self) -> Bytes {
-        if self.rtp { RTP_HEADER } else { Bytes::ZERO }
-    }
-}
-
-impl Transport {
-    /// The transports of a controller that steers this, the usual one first.
-    pub fn steered_by(steers: Steers) -> &'static [Transport] {
-        match steers {
-            Steers::Media => &[Transport::Rtp],
-            Steers::Datagrams => &[Transport::Rtp, Transport::Udp],
-            Steers::Unreported => &[Transport::Udp],
-            Steers::ByteStream => &[Transport::Tcp],
-            Steers::Ccid(_) => &[Transport::Dccp],
-        }
-    }
-
-    /// Whether its receiver plays media out, under this controller.
-    pub fn plays_out(self, controller: &ControllerParams) -> bool {
-        self == Transport::Dccp || self.reports(controller)
-    }
-
-    /// Whether reports of RTP come back over it, under this controller.
-    pub fn reports(self, controller: &ControllerParams) -> bool {
-        match self {
-            Transport::Rtp => true,
-            Transport::Tcp | Transport::Dccp => false,
-            Transport::Udp => controller.steers() != Steers::Unreported,
-        }
-    }
-
-    /// Its header on a packet.
-    pub fn header(self) -> Bytes {
-        match self {
-            Transport::Rtp => RTP_HEADER,
-            Transport::Tcp => TCP_HEADER,
-            Transport::Udp => Bytes::ZERO,
-            Transport::Dccp => DccpSpec::HEADER,
-        }
-    }
 }
 
 /// The controller of a flow.
@@ -319,36 +214,9 @@ pub struct ControllerSpec {
 }
 
 impl ControllerSpec {
-    /// Configuration of a DCCP connection under the controller unless the scenario says otherwise.
-    pub fn usual_dccp(&self) -> DccpSpec {
-        let usual = if self.profile == "ns2" { DccpSpec::ns2() } else { DccpSpec::default() };
-        DccpSpec { ack_vector: self.params.steers() == Steers::Ccid(2), ..usual }
-    }
-
-    /// Configuration of a TCP connection under the controller unless the scenario says otherwise.
-    ///
-    /// The profile names a TCP stack (`ns2`, `quic`, `linux`) or an RFC; BBR and Prague exist in Linux only and have its timers.
-    /// A controller that is called after a way of recovery (`newreno`, `sack`) has that recovery, any other has the stack's.
-    pub fn usual_tcp(&self) -> TcpConfig {
-        let linux = matches!(
-            self.params,
-            ControllerParams::Bbr(_) | ControllerParams::Bbr3(_) | ControllerParams::Prague(_)
-        );
-        let usual = match self.profile.as_str() {
-            "ns2" => TcpConfig::ns2(),
-            "quic" => TcpConfig::quic(),
-            "rfc8312" => TcpConfig { recovery: RecoveryKind::Sack, ..TcpConfig::default() },
-            profile if linux || profile == "linux" => TcpConfig::linux(),
-            _ => TcpConfig::default(),
-        };
-        let recovery = RecoveryKind::named(self.params.kind()).unwrap_or(usual.recovery);
-        let ecn_echo = match self.params {
-            ControllerParams::Dctcp(_) => EcnEcho::Exact,
-            ControllerParams::Prague(_) => EcnEcho::Accurate,
-            _ => usual.ecn_echo,
-        };
-        let timestamps = recovery == RecoveryKind::RackTlp;
-        TcpConfig { recovery, ecn_echo, timestamps, ..usual }
+    /// The transport's implementation that its profile imitates.
+    pub fn stack(&self) -> Stack {
+        self.params.stack(&self.profile)
     }
 
     /// Whether parameters of the controller limit the media of its flow.
@@ -358,7 +226,7 @@ impl ControllerSpec {
 
     /// ECN of packets under the controller unless the flow is told otherwise.
     pub fn usual_ecn(&self) -> EcnMode {
-        if matches!(self.params, ControllerParams::Prague(_)) { EcnMode::L4s } else { EcnMode::Off }
+        self.params.needs().ecn
     }
 }
 

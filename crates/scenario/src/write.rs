@@ -4,7 +4,6 @@ use crate::params;
 use crate::spec::*;
 use paceline_cc::Priority;
 use paceline_link::{QueueConfig, QueueLimit};
-use paceline_transport::rtp::RtpIdentity;
 use paceline_units::param::{Kinds, ParamSet};
 use paceline_units::text::{format_rate, format_size, format_time};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
@@ -50,7 +49,8 @@ fn named<'n>(tables: impl Iterator<Item = (&'n str, Table)>) -> Item {
     Item::Table(all)
 }
 
-fn put(table: &mut Table, key: &str, value: impl Into<Value>) {
+/// Sets a key.
+pub(crate) fn put(table: &mut Table, key: &str, value: impl Into<Value>) {
     table.insert(key, toml_edit::value(value));
 }
 
@@ -62,7 +62,8 @@ fn rate(rate: Bitrate) -> Value {
     format_rate(rate).into()
 }
 
-fn size(size: Bytes) -> Value {
+/// A size, as a value.
+pub(crate) fn size(size: Bytes) -> Value {
     format_size(size).into()
 }
 
@@ -77,7 +78,7 @@ fn list<V: Into<Value>>(items: impl IntoIterator<Item = V>) -> Value {
 
 /// An inline table.
 #[derive(Default)]
-struct Inline(InlineTable);
+pub(crate) struct Inline(InlineTable);
 
 impl Inline {
     /// One of a family with all its parameters.
@@ -91,7 +92,7 @@ impl Inline {
     }
 
     /// Left out if there is no value.
-    fn perhaps(self, key: &str, value: Option<impl Into<Value>>) -> Inline {
+    pub(crate) fn perhaps(self, key: &str, value: Option<impl Into<Value>>) -> Inline {
         match value {
             Some(value) => self.with(key, value),
             None => self,
@@ -99,7 +100,7 @@ impl Inline {
     }
 
     /// All parameters of a set that are not left out.
-    fn with_all(mut self, params: &impl ParamSet) -> Inline {
+    pub(crate) fn with_all(mut self, params: &impl ParamSet) -> Inline {
         params::write(&mut self.0, params);
         self
     }
@@ -184,22 +185,10 @@ fn flow_table(flow: &FlowSpec) -> Table {
     }
     put(&mut table, "packet_size", size(flow.packet_size));
     put(&mut table, "overhead", size(flow.overhead));
-    if flow.transport.reports(&flow.controller.params) {
-        put(&mut table, "feedback", Inline::default().with_all(&flow.feedback));
-    }
-    if flow.transport.plays_out(&flow.controller.params) {
+    if flow.transport.choice().plays_out(flow.controller.params.steers()) {
         put(&mut table, "playout", Inline::kind(&flow.playout));
     }
-    if flow.rtp != RtpIdentity::default() {
-        put(&mut table, "rtp", Inline::default().with_all(&flow.rtp));
-    }
-    if let Some(config) = &flow.tcp {
-        let tcp = Inline::default().with_all(config).perhaps("max_window", config.max_window.map(size));
-        put(&mut table, "tcp", tcp);
-    }
-    if let Some(spec) = &flow.dccp {
-        put(&mut table, "dccp", Inline::default().with_all(spec));
-    }
+    flow.transport.write(&mut table);
     put(&mut table, "record", list(flow.record.iter().map(String::as_str)));
     table.insert("controller", Item::Table(controller_table(&flow.controller)));
     let streams = || flow.streams.iter().filter(|stream| stream.name.is_some());

@@ -4,17 +4,12 @@
 //! all flows then stand in the order of time, of flows at the same time, and of each flow as they happened: the same bytes
 //! whatever the threads.
 
+use crate::transports::Spelling;
 use paceline_scenario::Scenario;
-use paceline_scenario::build::{EndsParts, FlowParts};
-use paceline_transport::dccp::FLOW_PORTS;
-use paceline_transport::rtp::{PacketSpelling, ReportSpelling, RtpFeedback, RtpPacket, Ssrcs};
-use paceline_transport::tcp::{Flags, Segment, TcpConfig, stamp};
-use paceline_transport::udp::Datagram;
+use paceline_scenario::build::FlowParts;
 use paceline_units::{Bytes, Ecn, Time};
 use paceline_wire::capture::{self, Direction};
 use paceline_wire::ip::{self, Addresses};
-use paceline_wire::tcp::{TcpHeader, TcpOption};
-use paceline_wire::{dccp, tcp};
 use std::net::Ipv4Addr;
 use std::ops::Range;
 
@@ -30,16 +25,10 @@ paceline_units::names! {
     }
 }
 
-/// The port of RTP and RTCP at both ends, which Wireshark's preferences know.
-const RTP_PORT: u16 = 5004;
 /// The port of data that nobody reads: discard.
-const DISCARD_PORT: u16 = 9;
-/// The first port of a TCP connection's initiator, of those that nobody registers; further connections count on and around.
-const FIRST_EPHEMERAL: u16 = 49_152;
-/// The largest shift of a window (RFC 7323 section 2.3).
-const LARGEST_SHIFT: u8 = 14;
+pub const DISCARD_PORT: u16 = 9;
 /// No UDP datagram carries more.
-const LARGEST_PAYLOAD: Bytes = Bytes::new(65_507);
+pub const LARGEST_PAYLOAD: Bytes = Bytes::new(65_507);
 
 /// A packet of a flow that was captured.
 #[derive(Clone, Debug)]
@@ -129,138 +118,27 @@ fn addresses(flow: usize) -> [Ipv4Addr; 2] {
     [0x0a00_0000, 0x0a80_0000].map(|network| Ipv4Addr::from_bits(network | number))
 }
 
-/// Fields of a flow's packets on the wire that they do not say themselves.
-#[derive(Clone, Debug)]
-enum Spelling {
-    Rtp(PacketSpelling, Box<ReportSpelling>),
-    Tcp {
-        /// Payload of a full segment.
-        segment: u16,
-        /// Window of an end that says none, since it takes no data: no receiver ever closes it.
-        window: u32,
-        /// The number of the first byte that such an end would take.
-        first: u32,
-        /// Bits by which windows are shifted.
-        shift: u8,
-    },
-    /// As the packets themselves say.
-    Plain,
-}
-
-impl Spelling {
-    fn of(flow: usize, parts: &FlowParts) -> Spelling {
-        match &parts.ends {
-            EndsParts::Rtp(rtp) => {
-                let (streams, format) = (rtp.streams.len(), rtp.feedback.format);
-                let own = (flow as u32 + 1) << 8;
-                let ssrcs = Ssrcs::new(rtp.identity.ssrc.unwrap_or(own), streams);
-                let first_timestamp = rtp.identity.first_timestamp.unwrap_or(0);
-                let half = rtp.receiver_half.is_some();
-                let packets = PacketSpelling { half, ..PacketSpelling::new(ssrcs, first_timestamp, format) };
-                Spelling::Rtp(packets, Box::new(ReportSpelling::new(format)))
-            }
-            EndsParts::Tcp { config, .. }
-            | EndsParts::Transfers { config, .. }
-            | EndsParts::Conversations { config, .. } => Spelling::of_tcp(config),
-            EndsParts::Dccp(_) | EndsParts::Udp { .. } => Spelling::Plain,
-        }
-    }
-
-    fn of_tcp(config: &TcpConfig) -> Spelling {
-        let window = config.receive_window();
-        let shift = (0..LARGEST_SHIFT).find(|shift| window >> shift <= u16::MAX.into());
-        Spelling::Tcp {
-            segment: config.mss().min(u16::MAX.into()) as u16,
-            window: window.min(u32::MAX.into()) as u32,
-            first: config.initial_sequence.wrapping_add(1),
-            shift: shift.unwrap_or(LARGEST_SHIFT),
-        }
-    }
-}
-
 /// The way of a packet that is being written.
 pub struct Way<'a> {
-    addresses: Addresses,
+    /// From one end to the other.
+    pub addresses: Addresses,
     /// Whether it goes from the flow's sender to its receiver.
-    forward: bool,
-    ecn: Ecn,
-    spelling: &'a mut Spelling,
-    payload: &'a mut Vec<u8>,
+    pub forward: bool,
+    /// ECN field of the packet.
+    pub ecn: Ecn,
+    /// How packets of the flow are spelled.
+    pub spelling: &'a mut Spelling,
+    /// Room for the payload of a UDP datagram.
+    pub payload: &'a mut Vec<u8>,
 }
 
 impl Way<'_> {
-    /// Writes a packet of media that left at `sent`.
-    pub fn media(&mut self, sent: Time, packet: &RtpPacket, out: &mut Vec<u8>) {
-        if let Spelling::Rtp(spelling, _) = self.spelling {
-            self.payload.clear();
-            spelling.write(sent, packet, self.payload);
-            self.udp(RTP_PORT, out);
-        }
-    }
-
-    /// Writes a report.
-    pub fn report(&mut self, report: &RtpFeedback, out: &mut Vec<u8>) {
-        if let Spelling::Rtp(packets, spelling) = self.spelling {
-            self.payload.clear();
-            let written = spelling.write(report, packets.ssrcs, LARGEST_PAYLOAD, self.payload);
-            debug_assert!(written.is_ok(), "the endpoint's reports add up");
-            self.udp(RTP_PORT, out);
-        }
-    }
-
-    fn udp(&mut self, port: u16, out: &mut Vec<u8>) {
+    /// Writes the payload as a UDP datagram between these ports.
+    pub fn udp(&mut self, port: u16, out: &mut Vec<u8>) {
         if !self.payload.is_empty() {
             // A packet that no IP packet holds is left out.
             let _ = ip::udp(&self.addresses, (port, port), self.ecn, self.payload, out);
         }
-    }
-
-    /// Writes a datagram that nobody reads.
-    pub fn datagram(&mut self, datagram: &Datagram, out: &mut Vec<u8>) {
-        self.payload.clear();
-        self.payload.resize(datagram.payload.min(LARGEST_PAYLOAD).as_u64() as usize, 0);
-        self.udp(DISCARD_PORT, out);
-    }
-
-    /// Writes a packet of DCCP.
-    pub fn dccp(&mut self, packet: &dccp::Packet, out: &mut Vec<u8>) {
-        self.payload.clear();
-        debug_assert!(!self.forward || packet.ports == FLOW_PORTS);
-        if dccp::encode_in_udp(packet, self.payload).is_ok() {
-            let _ = dccp::to_ip(self.payload, &self.addresses, self.ecn, out);
-        }
-    }
-
-    /// Writes a segment of TCP.
-    pub fn segment(&mut self, sent: Time, segment: &Segment, out: &mut Vec<u8>) {
-        let Spelling::Tcp { segment: largest, window, first, shift } = *self.spelling else { return };
-        let initiator = FIRST_EPHEMERAL + segment.connection % (u16::MAX - FIRST_EPHEMERAL + 1);
-        let (source, destination) =
-            if self.forward { (initiator, DISCARD_PORT) } else { (DISCARD_PORT, initiator) };
-        let opens = segment.flags.has(Flags::SYN);
-        let (window, expected) = match segment.window {
-            0 => (window, first),
-            told => (told, segment.acknowledgment),
-        };
-        // The window of a SYN is not shifted (RFC 7323 section 2.2); no other one looks smaller than it is.
-        let shifted = if opens { window } else { window.div_ceil(1 << shift) };
-        let header = TcpHeader {
-            source,
-            destination,
-            sequence: segment.sequence,
-            acknowledgment: if segment.flags.has(Flags::ACK) { expected } else { 0 },
-            flags: segment.flags.0,
-            window: shifted.min(u16::MAX.into()) as u16,
-        };
-        let opening =
-            [TcpOption::MaximumSegmentSize(largest), TcpOption::SackPermitted, TcpOption::WindowScale(shift)];
-        let opening = opening.into_iter().filter(|_| opens);
-        let blocks = segment.sack.iter().map(|(begin, end)| TcpOption::SackBlock(begin, end));
-        let (value, echo) =
-            if self.forward { (segment.timestamp, 0) } else { (stamp(sent), segment.timestamp) };
-        let timestamps = (segment.timestamp != 0).then_some(TcpOption::Timestamps(value, echo));
-        let options = opening.chain(timestamps).chain(blocks.filter(|_| !opens));
-        let _ = tcp::encode(&header, options, segment.payload as usize, &self.addresses, self.ecn, out);
     }
 }
 

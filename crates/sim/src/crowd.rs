@@ -5,8 +5,8 @@
 //! between rounds. So links forward the packets of one window while senders send those of the next, and no part sees how
 //! far another has come: the bits are those of one thread.
 
+use crate::any_flow::AnyFlow;
 use crate::edge::Numbered;
-use crate::flow::AnyFlow;
 use crate::graph::{Component, Part};
 use crate::hop::Lost;
 use crate::host::{Flows, Host};

@@ -4,9 +4,9 @@
 //! most have nothing to do, or delays are so short that windows are, those go on one by one that have: the one whose next
 //! event is first, as far as no other can reach it. So the cost follows the events, whatever the delays.
 
+use crate::any_flow::AnyFlow;
 use crate::crowd::{Crowds, Ends, Work, World, advance_links, known};
 use crate::edge::{Edge, Numbered};
-use crate::flow::AnyFlow;
 use crate::graph::{Component, Part, components};
 use crate::hop::{Hop, Lost};
 use crate::host::Host;

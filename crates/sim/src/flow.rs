@@ -1,27 +1,17 @@
 //! A flow as two components, its sender and its receiver, whatever its transport.
 
-use crate::capture::FlowCapture;
 use crate::edge::Edges;
-use crate::ends::{Conversations, Dccp, Ends, Rtp, Tcp, Transfers, Travels, Udp};
-use crate::log::MediaLog;
 use crate::net::Net;
-use crate::packet::{Content, Packet, PacketPool, PacketRun};
+use crate::packet::{Packet, PacketPool, PacketRun};
+use crate::transports::{Content, Ends, Travels};
 use crate::watch::Watch;
-use paceline_cc::ccid::ccid2::Ccid2;
-use paceline_cc::ccid::ccid3::{Ccid3, Ccid3Receiver};
-use paceline_cc::reno::Reno;
-use paceline_cc::scream::Scream;
-use paceline_cc::shared_bottleneck::DelaySummary;
-use paceline_cc::uncontrolled::Uncontrolled;
 use paceline_cc::{Assigned, Controller};
 use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
-use paceline_scenario::Halves;
-use paceline_transport::rtp::NoReceiverHalf;
 use paceline_transport::{
     Coupled, Follows, Next, PathFacts, Plan, Planned, Reason, Received, ReceivingEnd, Run, SendingEnd,
     Transmit,
 };
-use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
 /// How a flow is connected to the network and to its recorder.
 pub struct FlowWiring {
@@ -117,6 +107,61 @@ impl<E: Ends> Flow<E> {
         }
     }
 
+    /// How the flow is connected.
+    pub fn wiring(&self) -> &FlowWiring {
+        &self.wiring
+    }
+
+    /// The watcher of its packets, if there is one.
+    pub fn watch(&mut self) -> &mut Option<Box<Watch>> {
+        &mut self.wiring.watch
+    }
+
+    /// The sending end.
+    pub fn sender(&self) -> &E::Sender {
+        self.sender.end()
+    }
+
+    /// Events at both ends.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Data packets that reached the receiver.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// The recorder with its figures.
+    pub fn into_recorder(self) -> FlowRecorder {
+        self.wiring.recorder
+    }
+
+    /// When something happens next at the sender.
+    pub fn sender_next(&self, edges: &Edges) -> Time {
+        self.sender_due().min(edges[self.wiring.reports_in].next())
+    }
+
+    /// When something happens next at the receiver.
+    pub fn receiver_next(&self, edges: &Edges) -> Time {
+        self.receiver_due().min(edges[self.wiring.data_in].next())
+    }
+
+    /// The next time before `until` at which the sender is looked at.
+    pub fn sender_tick(&self, until: Time) -> Option<Tick> {
+        self.wiring.ticker.before(until)
+    }
+
+    /// Handles the next event at the sender, packets that leave apart; absent if that is not before `until`.
+    pub fn handle_event(&mut self, until: Time, net: &mut Net) -> Option<Handled> {
+        self.run_sender(until, net, Part::Handling)
+    }
+
+    /// Sends the packets that may leave after the event.
+    pub fn send_after(&mut self, event: Handled, net: &mut Net) {
+        self.run_sender(event.now, net, Part::Sending(event));
+    }
+
     /// When the sender wants to be called; `Time::MAX` for never.
     #[inline(always)]
     fn sender_due(&self) -> Time {
@@ -129,9 +174,9 @@ impl<E: Ends> Flow<E> {
         self.receiver.next_timeout().map_or(Time::MAX, |(due, _)| due)
     }
 
-    /// Apart from the other transports' in [`AnyFlow`], so that each is compiled for itself.
+    /// Lets everything happen at the sender before `until`. Apart from the other transports' flows, so that each is compiled for itself.
     #[inline(never)]
-    fn advance_sender(&mut self, until: Time, net: &mut Net) {
+    pub fn advance_sender(&mut self, until: Time, net: &mut Net) {
         loop {
             let tick = self.wiring.ticker.before(until);
             self.run_sender(tick.map_or(until, Tick::covers), net, Part::All);
@@ -140,8 +185,9 @@ impl<E: Ends> Flow<E> {
         }
     }
 
+    /// Lets everything happen at the receiver before `until`.
     #[inline(never)]
-    fn advance_receiver(&mut self, until: Time, net: &mut Net) {
+    pub fn advance_receiver(&mut self, until: Time, net: &mut Net) {
         loop {
             let tick = self.receiver_ticker.before(until);
             self.run_receiver(tick.map_or(until, Tick::covers), net);
@@ -151,7 +197,8 @@ impl<E: Ends> Flow<E> {
         }
     }
 
-    fn look_at_coupled_sender(&mut self, tick: Tick, coupled: Coupled) {
+    /// Looks at a sender that shares: everything that the tick covers has happened there.
+    pub fn look_at_coupled_sender(&mut self, tick: Tick, coupled: Coupled) {
         self.wiring.recorder.coupled(coupled);
         self.look_at_sender(tick);
     }
@@ -289,13 +336,13 @@ impl<E: Ends> Flow<E> {
     }
 
     /// Coupling replaces what the controller steers by; what may leave now leaves.
-    fn assign(&mut self, now: Time, assigned: Assigned, net: &mut Net) {
+    pub fn assign(&mut self, now: Time, assigned: Assigned, net: &mut Net) {
         self.sender.end_mut().assign(now, assigned);
         self.run_sender(now, net, Part::Sending(Handled { now, counts: true }));
     }
 
     /// The share that coupling is told: absent while the flow does not send by plan.
-    fn share(&self) -> Option<Assigned> {
+    pub fn share(&self) -> Option<Assigned> {
         if self.sender.is_active() { self.sender.end().controller().share() } else { None }
     }
 
@@ -498,7 +545,8 @@ impl<E: Ends> Flow<E> {
         net.carry(edge, now + delay, &mut packet);
     }
 
-    fn drop_packet(&mut self, missed: Time, packet: &Packet) {
+    /// A packet was lost on its way; it would have arrived at `missed` at the earliest.
+    pub fn drop_packet(&mut self, missed: Time, packet: &Packet) {
         if packet.back {
             if let Some(lost) = E::Returning::unpack(&packet.content, &mut self.returning) {
                 self.receiver.recycle(lost);
@@ -509,155 +557,6 @@ impl<E: Ends> Flow<E> {
             self.wiring.recorder.lost(missed, stream, packet.sent);
         }
         drop(E::Data::unpack(&packet.content, &mut self.data));
-    }
-}
-
-/// A flow of any transport. Which one is asked once per window, not per packet; and which controller as well for the controllers
-/// that most flows have. Others say which they are with each call.
-#[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
-pub enum AnyFlow {
-    /// RTP under SCReAM.
-    Scream(Flow<Rtp<Scream, NoReceiverHalf>>),
-    /// RTP with reports of its receiver, under another controller.
-    Rtp(Flow<Rtp>),
-    /// One TCP connection with Reno's window law.
-    Reno(Flow<Tcp<Reno>>),
-    /// One TCP connection under another controller.
-    Tcp(Flow<Tcp>),
-    /// Short TCP connections, one for each file of a burst.
-    Transfers(Flow<Transfers>),
-    /// TCP connections whose sides ask and answer.
-    Conversations(Flow<Conversations>),
-    /// One DCCP connection under CCID 2.
-    Ccid2(Flow<Dccp<Halves<Ccid2, NoReceiverHalf>>>),
-    /// One DCCP connection under CCID 3.
-    Ccid3(Flow<Dccp<Halves<Ccid3, Ccid3Receiver>>>),
-    /// Datagrams without congestion control.
-    Udp(Flow<Udp<Uncontrolled>>),
-}
-
-/// Calls the flow inside.
-macro_rules! each {
-    ($any:expr, $flow:ident => $call:expr) => {
-        match $any {
-            AnyFlow::Scream($flow) => $call,
-            AnyFlow::Rtp($flow) => $call,
-            AnyFlow::Reno($flow) => $call,
-            AnyFlow::Tcp($flow) => $call,
-            AnyFlow::Transfers($flow) => $call,
-            AnyFlow::Conversations($flow) => $call,
-            AnyFlow::Ccid2($flow) => $call,
-            AnyFlow::Ccid3($flow) => $call,
-            AnyFlow::Udp($flow) => $call,
-        }
-    };
-}
-
-impl AnyFlow {
-    /// How the flow is connected.
-    pub fn wiring(&self) -> &FlowWiring {
-        each!(self, flow => &flow.wiring)
-    }
-
-    /// When something happens next at the sender.
-    pub fn sender_next(&self, edges: &Edges) -> Time {
-        each!(self, flow => flow.sender_due().min(edges[flow.wiring.reports_in].next()))
-    }
-
-    /// When something happens next at the receiver.
-    pub fn receiver_next(&self, edges: &Edges) -> Time {
-        each!(self, flow => flow.receiver_due().min(edges[flow.wiring.data_in].next()))
-    }
-
-    /// Lets everything happen at the sender before `until`.
-    pub fn advance_sender(&mut self, until: Time, net: &mut Net) {
-        each!(self, flow => flow.advance_sender(until, net));
-    }
-
-    /// Handles the next event at the sender, packets that leave apart; absent if that is not before `until`.
-    pub fn handle_next(&mut self, until: Time, net: &mut Net) -> Option<Handled> {
-        each!(self, flow => flow.run_sender(until, net, Part::Handling))
-    }
-
-    /// Sends the packets that may leave after the event.
-    pub fn send_due(&mut self, event: Handled, net: &mut Net) {
-        each!(self, flow => flow.run_sender(event.now, net, Part::Sending(event)));
-    }
-
-    /// The next time before `until` at which the sender is looked at.
-    pub fn sender_tick(&self, until: Time) -> Option<Tick> {
-        each!(self, flow => flow.wiring.ticker.before(until))
-    }
-
-    /// Looks at a sender that shares: everything that the tick covers has happened there.
-    pub fn look_at_coupled_sender(&mut self, tick: Tick, coupled: Coupled) {
-        each!(self, flow => flow.look_at_coupled_sender(tick, coupled));
-    }
-
-    /// The share that coupling is told of the flow: absent while it does not send by plan.
-    pub fn share(&self) -> Option<Assigned> {
-        each!(self, flow => flow.share())
-    }
-
-    /// Rate that the application could use; absent if it can use any.
-    pub fn desired(&self) -> Option<Bitrate> {
-        each!(self, flow => flow.sender.end().desired())
-    }
-
-    /// Smoothed round-trip time; absent before the first sample.
-    pub fn srtt(&self) -> Option<TimeDelta> {
-        each!(self, flow => flow.sender.end().controller().snapshot().srtt)
-    }
-
-    /// The newest summary of the delays of its packets.
-    pub fn delay_summary(&self) -> Option<&DelaySummary> {
-        each!(self, flow => flow.sender.end().delay_summary())
-    }
-
-    /// Coupling replaces what the controller steers by; what may leave now leaves.
-    pub fn assign(&mut self, now: Time, assigned: Assigned, net: &mut Net) {
-        each!(self, flow => flow.assign(now, assigned, net));
-    }
-
-    /// Lets everything happen at the receiver before `until`.
-    pub fn advance_receiver(&mut self, until: Time, net: &mut Net) {
-        each!(self, flow => flow.advance_receiver(until, net));
-    }
-
-    /// A packet was lost on its way; it would have arrived at `missed` at the earliest.
-    pub fn drop_packet(&mut self, missed: Time, packet: &Packet) {
-        each!(self, flow => flow.drop_packet(missed, packet));
-    }
-
-    /// Events at both ends.
-    pub fn events(&self) -> u64 {
-        each!(self, flow => flow.events)
-    }
-
-    /// Data packets that reached the receiver.
-    pub fn packets(&self) -> u64 {
-        each!(self, flow => flow.packets)
-    }
-
-    /// The recorder with its figures.
-    pub fn into_recorder(self) -> FlowRecorder {
-        each!(self, flow => flow.wiring.recorder)
-    }
-
-    /// The log of packets of pictures, if there is one.
-    pub fn take_log(&mut self) -> Option<Box<MediaLog>> {
-        each!(self, flow => flow.wiring.watch.as_mut()?.media.take())
-    }
-
-    /// Keeps the flow's packets in `capture` from now on.
-    pub fn set_capture(&mut self, capture: FlowCapture) {
-        let watch = each!(self, flow => &mut flow.wiring.watch);
-        watch.get_or_insert_default().capture = Some(capture);
-    }
-
-    /// The packets that are kept, if they are.
-    pub fn capture(&mut self) -> Option<&mut FlowCapture> {
-        each!(self, flow => flow.wiring.watch.as_mut()?.capture.as_mut())
     }
 }
 

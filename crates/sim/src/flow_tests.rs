@@ -2,13 +2,13 @@
 
 use super::{Flow, FlowWiring};
 use crate::edge::Edge;
-use crate::ends::Ends;
 use crate::net::Net;
+use crate::transports::Ends;
 use paceline_cc::{
     AnyReceiverHalf, Assigned, Controller, Probe, Report, SentPacket, Snapshot, Status, TimeoutReason, Update,
 };
 use paceline_metrics::Facts;
-use paceline_scenario::build::EndsParts;
+use paceline_scenario::transports::EndsParts;
 use paceline_scenario::{Loader, Origin, load};
 use paceline_transport::SendingEnd;
 use paceline_transport::rtp::{RtpFeedback, RtpPacket, RtpReceiver, RtpSender};

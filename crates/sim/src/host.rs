@@ -1,7 +1,7 @@
 //! The sending ends that leave one machine: a flow by itself, or several that share an exchange.
 
+use crate::any_flow::AnyFlow;
 use crate::edge::{Edges, Numbered};
-use crate::flow::AnyFlow;
 use crate::net::Net;
 use paceline_cc::Assigned;
 use paceline_cc::shared_bottleneck::DelaySummary;

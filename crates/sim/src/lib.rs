@@ -5,10 +5,10 @@
 //! in every feedback cycle. Where delays are short or most components idle, those go on one by one that have something to
 //! do. Nothing here decides about congestion: endpoints and links are the same code that runs on real sockets.
 
+mod any_flow;
 mod capture;
 mod crowd;
 mod edge;
-mod ends;
 mod engine;
 mod flow;
 mod graph;
@@ -21,6 +21,7 @@ mod probe;
 mod run;
 mod schedule;
 mod team;
+mod transports;
 mod watch;
 
 pub use capture::CapturePlace;

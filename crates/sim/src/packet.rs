@@ -1,13 +1,9 @@
 //! The packets of the simulator: small structs, no bytes.
 
+use crate::transports::Content;
 use paceline_cc::StreamId;
 use paceline_link::Transit;
-use paceline_transport::dccp::FLOW_PORTS;
-use paceline_transport::rtp::{Header, RtpPacket};
-use paceline_transport::tcp::{Flags, SackBlocks, Segment};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
-use paceline_wire::ccfb::PacketFeedback;
-use paceline_wire::dccp::{self, Body, Options, Payload, SequenceNumber};
 
 /// A packet under way.
 #[derive(Clone, Copy, Debug)]
@@ -30,201 +26,6 @@ pub struct Packet {
     pub content: Content,
 }
 
-/// A transport's packet as it travels: a small copy, or where it lies in its flow's pool.
-#[derive(Clone, Copy, Debug)]
-pub enum Content {
-    /// A packet of media without annotation or padding.
-    Media(Media),
-    /// A segment of TCP without selective acknowledgements, of either direction.
-    Segment(PlainSegment),
-    /// A report on one packet.
-    Report(PlainReport),
-    /// Bulk data over DCCP without options.
-    Dccp(PlainData),
-    /// A packet of any transport, in the pool.
-    Pooled(Slot),
-    /// A datagram without any header of ours.
-    Datagram {
-        /// Size of the datagram in bytes.
-        payload: u32,
-    },
-}
-
-impl Content {
-    /// The stream it belongs to, if it is data: what counts as a packet sent, received or lost. Reports,
-    /// acknowledgements and the padding of probes do not.
-    #[inline]
-    pub fn data(&self) -> Option<StreamId> {
-        match self {
-            Content::Media(media) => Some(media.stream),
-            Content::Segment(segment) => (segment.payload > 0).then_some(StreamId(0)),
-            Content::Report(_) => None,
-            Content::Pooled(slot) => slot.data(),
-            Content::Dccp(_) | Content::Datagram { .. } => Some(StreamId(0)),
-        }
-    }
-}
-
-/// [`RtpPacket`] without annotation or padding.
-#[derive(Clone, Copy, Debug)]
-pub struct Media {
-    sequence: u64,
-    captured: Time,
-    payload: u32,
-    transport: u16,
-    stream: StreamId,
-    header: Header,
-    first: Option<bool>,
-    marker: bool,
-    key: Option<bool>,
-}
-
-impl Media {
-    /// The packet as it travels; absent if its controller put an annotation on it, or a probe fills it.
-    #[inline]
-    pub fn of(packet: &RtpPacket) -> Option<Media> {
-        let RtpPacket {
-            stream,
-            sequence,
-            captured,
-            payload,
-            padding: 0,
-            header,
-            transport,
-            first,
-            marker,
-            key,
-            annotation: None,
-        } = *packet
-        else {
-            return None;
-        };
-        let payload = payload.as_u64() as u32;
-        Some(Media { sequence, captured, payload, transport, stream, header, first, marker, key })
-    }
-
-    /// The packet that arrived.
-    #[inline]
-    pub fn packet(self) -> RtpPacket {
-        let Media { sequence, captured, payload, transport, stream, header, first, marker, key } = self;
-        RtpPacket {
-            stream,
-            sequence,
-            captured,
-            payload: Bytes::new(payload.into()),
-            padding: 0,
-            header,
-            transport,
-            first,
-            marker,
-            key,
-            annotation: None,
-        }
-    }
-}
-
-/// [`Segment`] without selective acknowledgements.
-#[derive(Clone, Copy, Debug)]
-pub struct PlainSegment {
-    sequence: u32,
-    acknowledgment: u32,
-    window: u32,
-    payload: u32,
-    timestamp: u32,
-    connection: u16,
-    flags: Flags,
-}
-
-impl PlainSegment {
-    /// The segment as it travels; absent if it has selective acknowledgements.
-    #[inline]
-    pub fn of(segment: &Segment) -> Option<PlainSegment> {
-        let Segment { connection, flags, sequence, acknowledgment, window, payload, timestamp, ref sack } =
-            *segment;
-        sack.is_empty().then_some(PlainSegment {
-            sequence,
-            acknowledgment,
-            window,
-            payload,
-            timestamp,
-            connection,
-            flags,
-        })
-    }
-
-    /// The segment that arrived.
-    #[inline]
-    pub fn segment(self) -> Segment {
-        let PlainSegment { sequence, acknowledgment, window, payload, timestamp, connection, flags } = self;
-        let sack = SackBlocks::none();
-        Segment { connection, flags, sequence, acknowledgment, window, payload, timestamp, sack }
-    }
-}
-
-/// [`PacketFeedback`] of a packet that arrived no more than 4 s before. Its fields leave room for what tells contents from each other.
-#[derive(Clone, Copy, Debug)]
-pub struct PlainReport {
-    written: Time,
-    sequence: u64,
-    /// Nanoseconds from the packet's arrival to the report.
-    age: u32,
-    stream: StreamId,
-    ecn: Ecn,
-}
-
-impl PlainReport {
-    /// The report as it travels; absent if the packet arrived long before, or after.
-    #[inline]
-    pub fn of(report: &PacketFeedback) -> Option<PlainReport> {
-        let PacketFeedback { written, arrived, sequence, stream, ecn } = *report;
-        let age = u32::try_from(written.wrapping_since(arrived).as_nanos()).ok()?;
-        Some(PlainReport { written, sequence, age, stream, ecn })
-    }
-
-    /// The report that arrived.
-    #[inline]
-    pub fn feedback(self) -> PacketFeedback {
-        let PlainReport { written, sequence, age, stream, ecn } = self;
-        let arrived = written - TimeDelta::from_nanos(age.into());
-        PacketFeedback { written, arrived, sequence, stream, ecn }
-    }
-}
-
-/// A Data packet of a flow over DCCP without options, whose payload is not stored and is of no RTP packet.
-#[derive(Clone, Copy, Debug)]
-pub struct PlainData {
-    sequence: SequenceNumber,
-    captured: Time,
-    payload: u32,
-    ccval: u8,
-    coverage: u8,
-    short: bool,
-}
-
-impl PlainData {
-    /// The packet as it travels; absent if there is more to it.
-    #[inline]
-    pub fn of(packet: &dccp::Packet) -> Option<PlainData> {
-        let dccp::Packet { ports, ccval, coverage, short, sequence, ref body, ref options, ref payload } =
-            *packet;
-        match (payload, body) {
-            (&Payload::Dummy { size, captured }, Body::Data) if options.is_empty() && ports == FLOW_PORTS => {
-                Some(PlainData { sequence, captured, payload: size, ccval, coverage, short })
-            }
-            _ => None,
-        }
-    }
-
-    /// The packet that arrived.
-    #[inline]
-    pub fn packet(self) -> dccp::Packet {
-        let PlainData { sequence, captured, payload, ccval, coverage, short } = self;
-        let (options, payload) = (Options::new(), Payload::Dummy { size: payload, captured });
-        let (ports, body) = (FLOW_PORTS, Body::Data);
-        dccp::Packet { ports, ccval, coverage, short, sequence, body, options, payload }
-    }
-}
-
 /// A packet's place in the pool of its flow, and the stream of its data if it carries any. One word, as the other contents begin
 /// with: fields of other sizes in the same place let the compiler move all of them byte by byte.
 #[derive(Clone, Copy, Debug)]
@@ -242,7 +43,7 @@ impl Slot {
     }
 
     #[inline]
-    fn data(self) -> Option<StreamId> {
+    pub(crate) fn data(self) -> Option<StreamId> {
         (self.0 as u16).checked_sub(1).map(|stream| StreamId(stream as u8))
     }
 }
@@ -352,12 +153,10 @@ impl Packet {
         self.number_on(1);
     }
 
-    /// Gives it the number of the packet that comes so many after it in a run. Only media has numbers that count on.
+    /// Gives it the number of the packet that comes so many after it in a run.
     #[inline]
     fn number_on(&mut self, packets: u64) {
-        if let Content::Media(media) = &mut self.content {
-            media.sequence += packets;
-        }
+        self.content.number_on(packets);
     }
 
     /// Notes what a link did to it.

@@ -1,32 +1,20 @@
 //! From a loaded scenario to a world that runs, and from there to the figures.
 
+use crate::any_flow::AnyFlow;
 use crate::capture::{CapturePlace, Captures};
 use crate::edge::Edge;
-use crate::ends::{Dccp, Rtp, Tcp};
 use crate::engine::{Engine, Pace};
-use crate::flow::{AnyFlow, Flow, FlowWiring};
+use crate::flow::FlowWiring;
 use crate::hop::Hop;
 use crate::host::Host;
 use crate::log::MediaLog;
 use crate::watch::Watch;
-use paceline_cc::ccid::CcidReceiver;
-use paceline_cc::uncontrolled::Uncontrolled;
-use paceline_cc::{AnyController, Controller, ReceiverHalf};
 use paceline_link::Link;
-use paceline_media::Source;
 use paceline_metrics::TimeSeries;
 use paceline_metrics::{Facts, FlowRecorder, LinkRecorder, PairsRecorder, flow_series, link_series};
 use paceline_metrics::{Fairness, Summary};
-use paceline_scenario::build::{DccpParts, EndsParts, FlowParts, RtpParts};
-use paceline_scenario::{FlowCcids, Halves};
+use paceline_scenario::build::FlowParts;
 use paceline_scenario::{Loaded, Scenario};
-use paceline_transport::Plan;
-use paceline_transport::dccp::{DccpReceiver, DccpSender, open_pair};
-use paceline_transport::rtp::{CircuitBreakers, EcnChecks, RtpReceiver, RtpSender};
-use paceline_transport::tcp::conversations::{ConversationsReceiver, ConversationsSender};
-use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};
-use paceline_transport::tcp::{TcpConfig, TcpReceiver, TcpSender};
-use paceline_transport::udp::{UdpReceiver, UdpSender};
 use paceline_units::param::ParamError;
 use paceline_units::{Time, TimeDelta};
 use std::collections::BTreeMap;
@@ -264,85 +252,6 @@ impl<'a> Assembly<'a> {
                 .has_codec()
                 .then(|| Box::new(Watch { media: Some(Box::default()), ..Watch::default() })),
         };
-        flow(parts, wiring)
+        AnyFlow::new(parts, wiring)
     }
-}
-
-/// The flow over the ends of its transport.
-fn flow(parts: &FlowParts, wiring: FlowWiring) -> AnyFlow {
-    let (controller, plan) = (parts.controller.clone(), parts.plan());
-    match &parts.ends {
-        EndsParts::Rtp(rtp) => match controller {
-            AnyController::Scream(scream) => AnyFlow::Scream(rtp_flow(rtp, (scream, None), plan, wiring)),
-            other => AnyFlow::Rtp(rtp_flow(rtp, (other, rtp.receiver_half.clone()), plan, wiring)),
-        },
-        EndsParts::Tcp { config, source } => match controller {
-            AnyController::Tahoe(reno)
-            | AnyController::Reno(reno)
-            | AnyController::NewReno(reno)
-            | AnyController::Sack(reno) => AnyFlow::Reno(tcp_flow((config, source), reno, plan, wiring)),
-            other => AnyFlow::Tcp(tcp_flow((config, source), other, plan, wiring)),
-        },
-        EndsParts::Transfers { config, transfers, random } => {
-            let sender = TransfersSender::new(controller, config, transfers, random.clone());
-            let receiver = TransfersReceiver::new(config, transfers);
-            AnyFlow::Transfers(Flow::new(sender, receiver, plan, wiring))
-        }
-        EndsParts::Conversations { config, conversations } => {
-            let sender = ConversationsSender::new(controller.clone(), config, conversations.clone());
-            let receiver = ConversationsReceiver::new(controller, config, conversations.clone());
-            AnyFlow::Conversations(Flow::new(sender, receiver, plan, wiring))
-        }
-        EndsParts::Dccp(dccp) => match &dccp.ccids {
-            FlowCcids::Ccid2(halves) => AnyFlow::Ccid2(dccp_flow(parts.start, (dccp, halves), plan, wiring)),
-            FlowCcids::Ccid3(halves) => AnyFlow::Ccid3(dccp_flow(parts.start, (dccp, halves), plan, wiring)),
-        },
-        EndsParts::Udp { source, max_payload } => {
-            let sender = UdpSender::new(Uncontrolled, source.clone(), *max_payload, parts.ecn);
-            AnyFlow::Udp(Flow::new(sender, UdpReceiver, plan, wiring))
-        }
-    }
-}
-
-fn rtp_flow<C: Controller, H: ReceiverHalf>(
-    parts: &RtpParts,
-    (controller, half): (C, Option<H>),
-    plan: Plan,
-    wiring: FlowWiring,
-) -> Flow<Rtp<C, H>> {
-    let streams = parts.streams.len() as u8;
-    let mut sender = RtpSender::new(controller, &parts.sender, parts.streams.clone());
-    parts.prepare(&mut sender, &parts.first_sequences);
-    parts.guard(&mut sender, (CircuitBreakers::Off, EcnChecks::Off));
-    let mut receiver = RtpReceiver::with_half(parts.feedback.clone(), streams, parts.playout, half);
-    if let Some(detection) = &parts.detection {
-        sender.summarise_delays(detection);
-        receiver.summarise_delays(detection);
-    }
-    Flow::new(sender, receiver, plan, wiring)
-}
-
-fn tcp_flow<C: Controller>(
-    (config, source): (&TcpConfig, &Source),
-    controller: C,
-    plan: Plan,
-    wiring: FlowWiring,
-) -> Flow<Tcp<C>> {
-    let sender = TcpSender::new(controller, config, source.clone(), 0);
-    Flow::new(sender, TcpReceiver::new(config, 0), plan, wiring)
-}
-
-/// Without a handshake the connection is open at `start`.
-fn dccp_flow<C: Controller + Clone, R: CcidReceiver + Clone>(
-    start: Time,
-    (parts, halves): (&DccpParts, &Halves<C, R>),
-    plan: Plan,
-    wiring: FlowWiring,
-) -> Flow<Dccp<Halves<C, R>>> {
-    let (config, idle) = (&parts.config, halves.controller().clone());
-    let sender = DccpSender::new(config, halves.clone(), parts.service, idle, parts.carried.clone());
-    let receiver = DccpReceiver::new(config.clone(), halves.clone(), parts.playout);
-    let (sender, receiver) =
-        if parts.handshake { (sender, receiver) } else { open_pair(start, sender, receiver) };
-    Flow::new(sender, receiver, plan, wiring)
 }

@@ -2,9 +2,9 @@
 //! packet.
 
 use crate::capture::FlowCapture;
-use crate::ends::Travels;
 use crate::log::MediaLog;
 use crate::packet::Packet;
+use crate::transports::Travels;
 use paceline_cc::StreamId;
 use paceline_media::DisplayedFrame;
 use paceline_units::{Ecn, Time, TimeDelta};

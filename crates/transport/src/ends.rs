@@ -3,7 +3,7 @@
 //! A driver calls `start`, then hands in packets and timeouts; after each call it polls `poll_transmit` until there is
 //! nothing, and asks `next_timeout` when to come back. Nothing here reads a clock.
 
-use crate::rtp::{EcnCounters, EcnState};
+use crate::{EcnCounters, EcnState};
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Assigned, Controller, Limits, Snapshot, StreamId, TimeoutReason, Verb};
 use paceline_media::{DisplayedFrame, PlayoutCounters};

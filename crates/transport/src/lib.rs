@@ -2,6 +2,7 @@
 
 pub mod dccp;
 mod desired;
+mod ecn_state;
 mod ends;
 mod exchange;
 mod pacer;
@@ -11,6 +12,7 @@ pub mod rtp;
 pub mod tcp;
 pub mod udp;
 
+pub use ecn_state::{EcnCounters, EcnFault, EcnState};
 pub use ends::{
     Follows, FrameCounters, Next, PathFacts, Reason, Received, ReceivingEnd, Run, SendingEnd, Transfer,
     TransferCounters, Transmit,

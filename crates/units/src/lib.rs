@@ -11,6 +11,7 @@ pub mod param;
 mod quantity;
 #[cfg(feature = "random")]
 mod random;
+mod stack;
 pub mod text;
 mod time;
 
@@ -18,4 +19,5 @@ pub use ecn::{Ecn, EcnMode};
 pub use quantity::{Bitrate, Bytes};
 #[cfg(feature = "random")]
 pub use random::RandomStream;
+pub use stack::Stack;
 pub use time::{Time, TimeDelta};

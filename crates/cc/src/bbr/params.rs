@@ -1,7 +1,6 @@
 //! BBR's constants by name.
 
-use paceline_units::TimeDelta;
-use paceline_units::params;
+use paceline_units::{Stack, TimeDelta, params};
 
 params! {
     /// Every constant of BBR version 1. `Default` is the profile `linux`.
@@ -19,7 +18,7 @@ params! {
         full_bw_rounds: u64 = 3, in 1.0, 100.0, "draft-cardwell-iccrg-bbr-congestion-control-00, no text at hand", "Round trips without that growth which say it is";
     }
     profiles {
-        "linux": "As Linux has version 1: its pace is 1 % below, so that a queue that is left empties" => Params::default,
-        "v1": "Version 1 as published in 2016 and 2017: without that" => || Params { pacing_margin_percent: 0.0, ..Params::default() },
+        "linux": "As Linux has version 1: its pace is 1 % below, so that a queue that is left empties", over Stack::Linux => Params::default,
+        "v1": "Version 1 as published in 2016 and 2017: without that", over Stack::Linux => || Params { pacing_margin_percent: 0.0, ..Params::default() },
     }
 }

@@ -1,7 +1,6 @@
 //! BBRv3's constants by name.
 
-use paceline_units::params;
-use paceline_units::{Bytes, TimeDelta};
+use paceline_units::{Bytes, Stack, TimeDelta, params};
 
 params! {
     /// Every constant of BBR version 3. Parameters without a name in the draft have one of ours.
@@ -37,6 +36,6 @@ params! {
     }
     ordered probe_rtt_interval <= min_rtt_filter_len;
     profiles {
-        "draft": "draft-ietf-ccwg-bbr-06 of July 2026" => Params::default,
+        "draft": "draft-ietf-ccwg-bbr-06 of July 2026", over Stack::Linux => Params::default,
     }
 }

@@ -1,7 +1,7 @@
 //! CUBIC's constants by name.
 
 use crate::window::{HyStartParams, SlowStartExit, WindowGrowth, WindowPacing};
-use paceline_units::params;
+use paceline_units::{Stack, params};
 
 params! {
     /// Every constant of CUBIC.
@@ -29,10 +29,10 @@ params! {
     /// Bounds of growth.
     with growth: WindowGrowth;
     profiles {
-        "linux": "CUBIC as Linux has it, paced, with HyStart++; over TCP with Linux's timers" => Params::linux,
+        "linux": "CUBIC as Linux has it, paced, with HyStart++; over TCP with Linux's timers", over Stack::Linux => Params::linux,
         "rfc9438": "RFC 9438 with HyStart++ (RFC 9406) and growth by bytes" => Params::rfc9438,
-        "quic": "Paced CUBIC as by the defaults of quiche, and of quinn but for HyStart++; over TCP with QUIC's delays of acknowledgements" => Params::quic,
-        "rfc8312": "RFC 8312; over TCP with RFC 6675 in place of RACK-TLP" => Params::rfc8312,
+        "quic": "Paced CUBIC as by the defaults of quiche, and of quinn but for HyStart++; over TCP with QUIC's delays of acknowledgements", over Stack::Quic => Params::quic,
+        "rfc8312": "RFC 8312; over TCP with RFC 6675 in place of RACK-TLP", over Stack::Rfc6675 => Params::rfc8312,
     }
     usual Params::linux;
 }

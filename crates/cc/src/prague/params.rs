@@ -1,7 +1,7 @@
 //! Prague's constants by name. Two sources disagree: the draft with its reference for Linux, and the program udp_prague.
 
 use crate::window::WindowGrowth;
-use paceline_units::{Bitrate, TimeDelta, params};
+use paceline_units::{Bitrate, Stack, TimeDelta, params};
 
 params! {
     /// Every constant of Prague. `Default` is draft-briscoe-iccrg-prague-congestion-control-04, as its reference for Linux (L4STeam) has it.
@@ -37,8 +37,8 @@ params! {
     /// Bounds of growth.
     with growth: WindowGrowth;
     profiles {
-        "draft": "draft-briscoe-iccrg-prague-congestion-control-04 (2024), no text at hand, as its reference for Linux (L4STeam) has it" => Params::default,
-        "udp-prague": "The program udp_prague of 2026-02: no slow start, the virtual round trip from the first on, and faster growth after a time without marks" => Params::udp_prague,
+        "draft": "draft-briscoe-iccrg-prague-congestion-control-04 (2024), no text at hand, as its reference for Linux (L4STeam) has it", over Stack::Linux => Params::default,
+        "udp-prague": "The program udp_prague of 2026-02: no slow start, the virtual round trip from the first on, and faster growth after a time without marks", over Stack::Linux => Params::udp_prague,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reno's constants by name. One law, two named sets of values.
 
 use crate::window::{WindowGrowth, WindowPacing};
-use paceline_units::params;
+use paceline_units::{Stack, params};
 
 params! {
     /// Every constant of the Reno window law. `Default` is RFC 5681.
@@ -25,7 +25,7 @@ params! {
     profiles {
         "rfc5681": "RFC 5681, its equations 2 to 4: what an acknowledgement adds does not depend on how much it covers" => Params::default,
         "rfc3465": "RFC 5681 with byte counting: delayed acknowledgements slow nothing down; RFC 3465, no text at hand" => || Params { byte_counting: true, l: 2.0, ..Params::default() },
-        "ns2": "ns-2.35's choices: packets and acknowledgements count, not bytes; half the window, not the flight" => || Params {
+        "ns2": "ns-2.35's choices: packets and acknowledgements count, not bytes; half the window, not the flight", over Stack::Ns2 => || Params {
             ssthresh_from_window: true,
             ssthresh_held: false,
             restart_after_idle: false,

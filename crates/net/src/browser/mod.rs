@@ -17,12 +17,13 @@ mod gate;
 mod ice;
 
 use crate::agreed::Agreed;
-use crate::choice::{ChosenFlow, Over};
+use crate::choice::ChosenFlow;
 use crate::clock::nanos_since_1970;
 use crate::control::Progress;
 use crate::relay::{Carrier, Limits, both_ways};
 use crate::secret::secret;
 use crate::socket::UdpPort;
+use crate::transports::Over;
 use crate::{Control, NetError, NetOutput, ReceiveOptions, Receiver, SendOptions, Sender};
 use gate::BrowserGate;
 pub use ice::IceCredentials;

@@ -11,7 +11,7 @@ use paceline_wire::tfrc::Stamp;
 use std::net::SocketAddr;
 
 /// Connections begin at any number; what is added leaves numbers for packets from before the first.
-pub(super) const NUMBERS_BEFORE: u64 = 1 << 16;
+pub(crate) const NUMBERS_BEFORE: u64 = 1 << 16;
 /// Turns of 2^16 that are added to the first number of an RTP stream.
 const TURNS_BEFORE: u32 = 1 << 16;
 
@@ -139,7 +139,7 @@ pub(crate) struct Extended {
 
 /// Extends the sequence numbers of an RTP stream.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RtpNumbers(SequenceUnwrapper);
+pub(crate) struct RtpNumbers(SequenceUnwrapper);
 
 impl Default for RtpNumbers {
     fn default() -> RtpNumbers {

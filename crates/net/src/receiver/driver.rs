@@ -2,7 +2,7 @@
 
 use super::ReceiveOptions;
 use super::codec::{ReceivingCodec, SessionPacket};
-use super::session::{Session, SessionConfig};
+use super::session::{Session, SessionParts};
 use crate::choice::{ChosenFlow, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
 use crate::control::{Progress, Told};
@@ -20,11 +20,11 @@ use paceline_units::{Ecn, Time, TimeDelta};
 /// Datagrams read before the rest of the loop has its turn.
 const AT_ONCE: usize = 256;
 
-pub(super) struct ReceivingDriver<'a, C> {
+pub(crate) struct ReceivingDriver<'a, C> {
     port: Port,
     inbox: Inbox,
     flow: ChosenFlow<'a>,
-    config: SessionConfig<'a>,
+    parts: SessionParts<'a>,
     options: ReceiveOptions,
     codec: C,
     session: Option<Session<'a>>,
@@ -44,7 +44,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
     pub fn new(
         port: Port,
         flow: ChosenFlow<'a>,
-        config: SessionConfig<'a>,
+        parts: SessionParts<'a>,
         codec: C,
         options: ReceiveOptions,
     ) -> ReceivingDriver<'a, C> {
@@ -52,7 +52,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
             port,
             inbox: Inbox::new(),
             flow,
-            config,
+            parts,
             codec,
             session: None,
             counters: NetCounters::default(),
@@ -125,7 +125,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
     /// Hands a datagram to the codec, what that admits to the session, and their answers back.
     fn take(&mut self, datagram: &Datagram<'_>) {
         let now = self.reach(datagram.arrived);
-        let ReceivingDriver { port, codec, session, flow, config, counters, closing, .. } = self;
+        let ReceivingDriver { port, codec, session, flow, parts, counters, closing, .. } = self;
         let mut refused = NetCounters::default();
         codec.receive(now, datagram, counters, |packet: SessionPacket<'_>| {
             if *closing {
@@ -133,7 +133,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
             }
             let begins = packet.begins || session.is_none();
             if let Some(data) = packet.data.filter(|_| begins && packet.is_of_session()) {
-                let opened = Session::open(*flow, config.clone(), data.payload, datagram);
+                let opened = Session::open(*flow, parts.clone(), data.payload, datagram);
                 port.begin(opened.clock.zero());
                 *session = Some(opened);
             }

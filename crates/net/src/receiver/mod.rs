@@ -23,36 +23,24 @@
 //! them were no data. Unknown peers are kept out by [`paceline_transport::dccp::Host`] and its cookies.
 
 pub(crate) mod codec;
-mod dccp;
-mod driver;
-pub(crate) mod rtp;
+pub(crate) mod driver;
 mod seen;
 pub(crate) mod session;
 pub(crate) mod times;
 
 use crate::agreed::Agreed;
-use crate::choice::{ChosenFlow, ChosenFlows, Over};
+use crate::choice::{ChosenFlow, ChosenFlows};
 use crate::control::{Progress, in_threads};
 use crate::port::Port;
 use crate::record::Ended;
 use crate::remote::Remote;
-use crate::secret::secret;
-use crate::silence::PlannedSilence;
 use crate::socket::UdpPort;
-use crate::ssrc::rtcp_config;
 use crate::{Control, NetError, NetOutput, record};
-use dccp::DccpReceivingCodec;
-use driver::ReceivingDriver;
 use paceline_scenario::{Loaded, Loader, Origin, load};
-use paceline_transport::rtp::FeedbackConfig;
 use paceline_units::TimeDelta;
-use rtp::RtpReceivingCodec;
-use session::SessionConfig;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// A sender that connects and brings no data for so long gives way to another.
-const CANDIDATE_PATIENCE: TimeDelta = TimeDelta::from_secs(10);
 /// The silence that ends a flow of which nothing is known.
 const UNKNOWN_SILENCE: TimeDelta = TimeDelta::from_secs(10);
 
@@ -152,38 +140,8 @@ fn receive_flow<'a>(
     options: ReceiveOptions,
     control: &Control<'_>,
 ) -> Result<Ended<'a>, NetError> {
-    let capture = options.capture.as_deref().map(|path| (path, flow.shown()));
-    let port = Port::new(port, capture)?;
-    match flow.over {
-        Over::Rtp(parts) => {
-            let (streams, feedback, playout) = (parts.streams.len(), parts.feedback.clone(), parts.playout);
-            let drawn = secret()?[0];
-            let codec = RtpReceivingCodec::new(parts, options.ssrc).with_packets(options.packets);
-            // Packets are asked for by RTCP.
-            let speaks = parts.identity.rtcp || options.packets.repair.is_some();
-            let codec =
-                codec.with_rtcp(speaks.then(|| rtcp_config(drawn as u32, drawn))).towards(options.remote);
-            let config = SessionConfig {
-                streams,
-                repaired: options.packets.repair.is_some(),
-                feedback,
-                playout,
-                detection: parts.detection.as_ref(),
-                half: parts.receiver_half.as_ref(),
-            };
-            ReceivingDriver::new(port, flow, config, codec, options).run(control)
-        }
-        Over::Dccp(parts) => {
-            // A flow that pauses at its start brings its first data after that.
-            let planned = PlannedSilence::of(&flow).lasts(flow.parts.start);
-            let patience = options.silence.unwrap_or(CANDIDATE_PATIENCE) + planned;
-            let codec = DccpReceivingCodec::new(parts, port.socket.address()?, patience)?;
-            let (feedback, playout) = (FeedbackConfig::default(), parts.playout);
-            let config =
-                SessionConfig { streams: 1, repaired: false, feedback, playout, detection: None, half: None };
-            ReceivingDriver::new(port, flow, config, codec, options).run(control)
-        }
-    }
+    let port = Port::new(port, options.capture.as_deref().map(|path| (path, flow.over.spell())))?;
+    flow.over.receive(flow, port, options, control)
 }
 
 /// Receives a flow of the scenario, or one of which nothing is known, on a real socket.

@@ -11,28 +11,16 @@ use crate::output::NetCounters;
 use crate::record::FlowRecord;
 use crate::silence::{Awaited, PlannedSilence, Silences};
 use crate::socket::Datagram;
-use paceline_cc::shared_bottleneck::Params;
 use paceline_cc::{Annotation, AnyReceiverHalf, StreamId};
-use paceline_media::PlayoutConfig;
 use paceline_metrics::{Facts, ReceivedPacket, Tick};
-use paceline_transport::rtp::{FeedbackConfig, Header, RtpFeedback, RtpPacket, RtpReceiver};
+use paceline_scenario::transports::ReceivingParts;
+use paceline_transport::rtp::{Header, RtpFeedback, RtpPacket, RtpReceiver};
 use paceline_transport::{PathFacts, ReceivingEnd, Transmit};
 use paceline_units::{Bytes, Time, TimeDelta};
 use paceline_wire::{rtp, tfrc};
 
-/// The facts of a flow that a session needs.
-#[derive(Clone)]
-pub(crate) struct SessionConfig<'a> {
-    pub streams: usize,
-    /// Whether a stream of retransmissions is behind the others.
-    pub repaired: bool,
-    pub feedback: FeedbackConfig,
-    pub playout: PlayoutConfig,
-    /// How the delays of its packets are summarised, if its sender looks for shared bottlenecks.
-    pub detection: Option<&'a Params>,
-    /// Its controller's half at this end.
-    pub half: Option<&'a AnyReceiverHalf>,
-}
+/// The parts of a session's end.
+pub(crate) type SessionParts<'a> = ReceivingParts<'a, AnyReceiverHalf>;
 
 /// The header of a packet with TFRC's extension.
 const STAMPED: Header = Header::of_bytes((rtp::HEADER + tfrc::EXTENSION) as u8);
@@ -71,20 +59,15 @@ impl<'a> Session<'a> {
     /// A session that a data packet with `payload` opens; it has still to be taken.
     pub fn open(
         flow: ChosenFlow<'a>,
-        config: SessionConfig<'a>,
+        parts: SessionParts<'a>,
         payload: &[u8],
         datagram: &Datagram<'_>,
     ) -> Session<'a> {
         // Media of connections is below its RTP header, which has no times.
         let timing = plausible_timing(payload, datagram.arrived);
-        let streams = (config.streams + usize::from(config.repaired)).clamp(1, 255);
+        let streams = parts.streams;
         let first = timing.map_or(datagram.arrived, |(captured, _)| captured);
         let facts = if timing.is_some() { Facts::RECEIVER.and(Facts::CLOCKS) } else { Facts::RECEIVER };
-        let half = config.half.cloned();
-        let mut endpoint = RtpReceiver::with_half(config.feedback, streams as u8, config.playout, half);
-        if let Some(detection) = config.detection {
-            endpoint.summarise_delays(detection);
-        }
         Session {
             clock: DriverClock::with_start(first, flow.parts.start),
             heard: flow.parts.start,
@@ -92,7 +75,7 @@ impl<'a> Session<'a> {
             said: Vec::new(),
             record: FlowRecord::new(flow.flow, facts),
             overhead: flow.parts.overhead,
-            endpoint,
+            endpoint: parts.end(),
             streams: std::iter::repeat_with(Stream::default).take(streams).collect(),
             missing: MissingPackets::default(),
             shared_clock: timing.is_some(),

@@ -1,12 +1,12 @@
 //! The relay's loop: datagrams in, links, datagrams out when they are due, sleep.
 
+use super::RelayFilter;
 use super::RelayOptions;
-use super::filter::Filter;
 use super::packet::{MemoryBudget, RelayedPacket};
 use super::way::Way;
 use crate::address::{local_for, require_port};
 use crate::batch::Outlet;
-use crate::choice::{ChosenFlow, ChosenFlows, Over, ScenarioFlow, reachable_from_outside};
+use crate::choice::{ChosenFlow, ChosenFlows, ScenarioFlow, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
 use crate::control::{Progress, Told};
 use crate::lateness::Lateness;
@@ -16,6 +16,7 @@ use crate::record::{self, FlowRecord, named};
 use crate::remote::is_keep_alive;
 use crate::silence::{Awaited, LATE, PlannedSilence, Silences, never_came};
 use crate::socket::{Datagram, Inbox, UdpPort};
+use crate::transports::Filter;
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, Urgency, Watch};
 use crate::{Control, NetError, NetOutput};
 use paceline_link::LinkConfig;
@@ -59,8 +60,8 @@ impl<'a> RelayedFlow<'a> {
             listen: Outlet::new(listen),
             out: Outlet::new(UdpPort::bind(local_for(to))?),
             to,
-            filter: Filter::new(flow.over, ssrc),
-            open: matches!(flow.over, Over::Dccp(_)),
+            filter: flow.over.filter(ssrc),
+            open: flow.over.connects(),
             record: FlowRecord::new(flow.flow, Facts::RELAY),
             silences: silences(&flow),
             said: Vec::new(),

@@ -21,9 +21,8 @@
 //! [`paceline_metrics::Facts::RELAY`] is enough for, at the time packets are at the far end; `packets_sent` are those that came in.
 
 mod carrier;
-mod connection;
 mod driver;
-pub(crate) mod filter;
+mod filter;
 pub(crate) mod gate;
 mod ip;
 mod opaque;
@@ -38,6 +37,7 @@ use crate::choice::{ChosenFlows, ScenarioFlow};
 use crate::{Control, NetError, NetOutput};
 pub(crate) use carrier::{Carrier, Limits};
 use driver::RelayDriver;
+pub(crate) use filter::{Admitted, RelayFilter};
 use opaque::OpaqueGate;
 use paceline_scenario::Loaded;
 use paceline_units::{Bytes, TimeDelta};

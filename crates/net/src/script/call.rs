@@ -2,21 +2,22 @@
 //! any time.
 
 use super::bytes::Script;
-use crate::choice::{ChosenFlow, Over};
+use crate::choice::ChosenFlow;
 use crate::clock::Moment;
 use crate::output::NetCounters;
 use crate::receiver::codec::{ReceivingCodec, SessionPacket};
-use crate::receiver::rtp::RtpReceivingCodec;
-use crate::receiver::session::{Session, SessionConfig};
-use crate::relay::filter::Filter;
+use crate::receiver::session::{Session, SessionParts};
+use crate::relay::RelayFilter;
 use crate::sender::codec::SendingCodec;
-use crate::sender::rtp::RtpSendingCodec;
 use crate::socket::Datagram;
+use crate::transports::rtp::{RtpReceivingCodec, RtpSendingCodec};
+use crate::transports::{Filter, Over};
 use paceline_cc::{AnyController, Controller, Limits, Status, StreamId};
+use paceline_scenario::transports::SendingWorld;
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_transport::SendingEnd;
 use paceline_transport::rtp::Ssrcs;
-use paceline_transport::rtp::{CircuitBreakers, FeedbackConfig, RtpSender};
+use paceline_transport::rtp::{CircuitBreakers, EcnChecks, FeedbackConfig, RtpSender};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::{FeedbackFormat, rtp};
 use std::collections::{BTreeMap, VecDeque};
@@ -148,7 +149,7 @@ pub(super) struct Call {
     receiving: RtpReceivingCodec,
     session: Option<Session<'static>>,
     flow: ChosenFlow<'static>,
-    config: SessionConfig<'static>,
+    config: SessionParts<'static>,
     /// To the receiver, and to the sender.
     pub ways: [VecDeque<(Vec<u8>, Ecn)>; 2],
     /// Of sender, relay and receiver.
@@ -170,13 +171,13 @@ impl Call {
         let flow = flow(kind);
         let Over::Rtp(parts) = flow.over else { unreachable!("the scenarios are of RTP") };
         let (streams, format) = (parts.streams.len(), parts.feedback.format);
-        let mut sender = RtpSender::new(flow.parts.controller.clone(), &parts.sender, parts.streams.clone());
         let numbers = &begin.numbers[..streams];
-        parts.prepare(&mut sender, numbers);
+        let guards = (CircuitBreakers::Timeouts, EcnChecks::Off);
+        let world = SendingWorld { guards, ..SendingWorld::plain(numbers) };
+        let mut sender = parts.sending_end(flow.parts.controller.clone(), &world);
         if parts.is_transport_wide() {
             sender.number_transport_wide(begin.shared);
         }
-        sender.guard(CircuitBreakers::Timeouts);
         // The path is as fast as anything, so that what the application allows is what limits the rate.
         let (min, max) = (Bitrate::from_kbps(10), Bitrate::from_kbps(500));
         let limits = |stream| Limits { stream: StreamId(stream as u8), min, max };
@@ -191,17 +192,13 @@ impl Call {
                 false,
             ),
             format,
-            relay: relayed.then(|| Filter::new(flow.over, None)),
+            relay: relayed.then(|| flow.over.filter(None)),
             receiving: RtpReceivingCodec::new(parts, None),
             session: None,
             flow,
-            config: SessionConfig {
-                streams,
+            config: SessionParts {
                 feedback: FeedbackConfig { start: begin.clock, ..parts.feedback.clone() },
-                playout: parts.playout,
-                detection: None,
-                half: None,
-                repaired: false,
+                ..parts.receiving(None, false)
             },
             ways: [VecDeque::new(), VecDeque::new()],
             counters: [NetCounters::default(); 3],

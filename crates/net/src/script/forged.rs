@@ -3,7 +3,7 @@
 use super::bytes::Script;
 use super::call::{Call, SENDER, SSRC};
 use crate::sender::codec::SendingCodec;
-use crate::sender::rtp::RtpSendingCodec;
+use crate::transports::rtp::RtpSendingCodec;
 use paceline_cc::{AnyController, Controller, Snapshot, StreamId};
 use paceline_transport::SendingEnd;
 use paceline_transport::rtp::Ssrcs;

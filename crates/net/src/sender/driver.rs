@@ -41,7 +41,7 @@ struct Leaving<D> {
     encoded: Encoded,
 }
 
-pub(super) struct SendingDriver<'a, C: SendingCodec> {
+pub(crate) struct SendingDriver<'a, C: SendingCodec> {
     port: Port,
     inbox: Inbox,
     to: SocketAddr,

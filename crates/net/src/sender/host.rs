@@ -6,57 +6,40 @@
 //!
 //! Flows that share with those of other processes are sent in the same way; then the exchange is elsewhere.
 
-use super::dccp::DccpSendingCodec;
-use super::driver::{AT_ONCE, NEXT, SendingDriver};
-use super::rtp::RtpSendingCodec;
+use super::driver::{AT_ONCE, NEXT};
 use super::sharing::Sharing;
 use crate::clock::{DriverClock, Moment};
 use crate::control::Told;
 use crate::record::{self, Ended, named};
 use crate::socket::{Datagram, Inbox, UdpPort};
+use crate::transports::{AnySendingDriver, each_driver};
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, Urgency, wait_for_any};
 use crate::{Control, NetError, NetOutput};
+use paceline_cc::Assigned;
 use paceline_cc::shared_bottleneck::DelaySummary;
-use paceline_cc::{AnyController, Assigned};
 use paceline_metrics::Tick;
 use paceline_transport::{Coupled, CoupledEnds};
 use paceline_units::{Bitrate, Time, TimeDelta};
 use std::os::fd::AsFd;
 
-/// The driver of a flow over any transport.
-#[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
-pub(super) enum AnySendingDriver<'a> {
-    Rtp(SendingDriver<'a, RtpSendingCodec<AnyController>>),
-    Dccp(SendingDriver<'a, DccpSendingCodec>),
-}
-
-macro_rules! each {
-    ($any:expr, $driver:ident => $call:expr) => {
-        match $any {
-            AnySendingDriver::Rtp($driver) => $call,
-            AnySendingDriver::Dccp($driver) => $call,
-        }
-    };
-}
-
-/// Calls that go to the driver inside, as [`SendingDriver`] describes them.
+/// Calls that go to the driver inside, as [`SendingDriver`](super::driver::SendingDriver) describes them.
 macro_rules! forwarded {
     ($(fn $name:ident(&self $(, $argument:ident: $type:ty)*) $(-> $answer:ty)?;)*
      $(mut fn $name_mut:ident(&mut self $(, $argument_mut:ident: $type_mut:ty)*) $(-> $answer_mut:ty)?;)*) => {
         impl<'a> AnySendingDriver<'a> {
             $(fn $name(&self $(, $argument: $type)*) $(-> $answer)? {
-                each!(self, driver => driver.$name($($argument),*))
+                each_driver!(self, driver => driver.$name($($argument),*))
             })*
             $(fn $name_mut(&mut self $(, $argument_mut: $type_mut)*) $(-> $answer_mut)? {
-                each!(self, driver => driver.$name_mut($($argument_mut),*))
+                each_driver!(self, driver => driver.$name_mut($($argument_mut),*))
             })*
 
             pub(super) fn run(self, control: &Control<'_>) -> Result<Ended<'a>, NetError> {
-                each!(self, driver => driver.run(control))
+                each_driver!(self, driver => driver.run(control))
             }
 
             fn finish(self, now: Time) -> Result<Ended<'a>, NetError> {
-                each!(self, driver => driver.finish(now))
+                each_driver!(self, driver => driver.finish(now))
             }
         }
     };

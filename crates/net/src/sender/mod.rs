@@ -20,41 +20,28 @@
 
 mod answers;
 pub(crate) mod codec;
-mod dccp;
-mod driver;
+pub(crate) mod driver;
 mod host;
 #[cfg(test)]
 mod probe_tests;
-mod resending;
-pub(crate) mod rtp;
 pub(crate) mod sent;
 mod sharing;
 
 use crate::address::{local_for, require_port};
 use crate::agreed::Agreed;
-use crate::choice::{ChosenFlow, ChosenFlows, Over};
+use crate::choice::{ChosenFlow, ChosenFlows};
 use crate::control::in_threads;
 use crate::exchange::{ExchangeClient, ExchangeOptions};
 use crate::port::Port;
 use crate::record;
 use crate::remote::Remote;
-use crate::secret::secret;
 use crate::socket::UdpPort;
-use crate::ssrc::rtcp_config;
+use crate::transports::AnySendingDriver;
 use crate::{Control, NetError, NetOutput};
-use dccp::DccpSendingCodec;
-use driver::SendingDriver;
-use host::{AnySendingDriver, SendingHost};
-use paceline_cc::{AnyController, FlowSetup, StreamId};
-use paceline_media::Source;
-use paceline_metrics::Facts;
+use host::SendingHost;
 use paceline_scenario::Loaded;
-use paceline_transport::rtp::Ssrcs;
-use paceline_transport::rtp::{RtpIdentity, RtpSender, SenderConfig, StreamConfig};
+use paceline_units::TimeDelta;
 use paceline_units::param::ParamError;
-use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
-use paceline_wire::{rtx, tfrc};
-use rtp::RtpSendingCodec;
 use sharing::Sharing;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -176,48 +163,6 @@ fn send_apart(
     record::joined(ended?, Vec::new())
 }
 
-/// Packets of the same size whose header has TFRC's extension.
-fn extended(config: &SenderConfig) -> SenderConfig {
-    let extension = Bytes::new(tfrc::EXTENSION as u64);
-    let max_payload = config.max_payload.saturating_sub(extension).max(Bytes::new(1));
-    SenderConfig { header: config.header + extension, max_payload, ..*config }
-}
-
-/// Packets that are so much shorter that they can be sent again behind their number.
-fn repaired(config: &SenderConfig) -> SenderConfig {
-    let max_payload = config.max_payload.saturating_sub(Bytes::new(rtx::OSN as u64)).max(Bytes::new(1));
-    SenderConfig { max_payload, ..*config }
-}
-
-/// A stream of retransmissions behind the others, which begins at a random number.
-fn add_repairs(end: &mut RtpSender<AnyController>) -> Result<(), NetError> {
-    let priority = *FlowSetup::PRIORITIES.start();
-    let stream = StreamConfig { priority, ..StreamConfig::new(Source::External, Bitrate::ZERO) };
-    if let Some(id) = end.add_repair_stream(Time::ZERO, stream) {
-        end.number_stream_from(id, secret()?[0] as u16);
-    }
-    Ok(())
-}
-
-/// Where the numbers of so many streams begin: SSRCs, sequence numbers and timestamps (RFC 3550 section 5.1).
-fn numbers(
-    identity: &RtpIdentity,
-    ssrc: Option<u32>,
-    streams: usize,
-) -> Result<(Ssrcs, Vec<u16>, u32), NetError> {
-    let [ssrcs, timestamp] = secret()?;
-    let ssrcs = match ssrc.or(identity.ssrc) {
-        Some(first) => Ssrcs::new(first, streams),
-        None => Ssrcs::with(ssrcs as u32, streams),
-    };
-    let sequence = |_| match identity.first_sequence {
-        Some(first) => Ok(first as u16),
-        None => secret().map(|[drawn, _]| drawn as u16),
-    };
-    let sequences = (0..streams).map(sequence).collect::<Result<_, _>>()?;
-    Ok((ssrcs, sequences, identity.first_timestamp.unwrap_or(timestamp as u32)))
-}
-
 /// The driver of a flow that sends from `port` to `to`.
 fn driver<'a>(
     flow: ChosenFlow<'a>,
@@ -225,65 +170,6 @@ fn driver<'a>(
     to: SocketAddr,
     options: &SendOptions,
 ) -> Result<AnySendingDriver<'a>, NetError> {
-    let capture = options.capture.as_deref().map(|path| (path, flow.shown()));
-    let (port, patience) = (Port::new(port, capture)?, options.patience);
-    Ok(match flow.over {
-        Over::Rtp(parts) => {
-            let (streams, half) = (parts.streams.len(), parts.receiver_half.is_some());
-            let (ssrcs, first_sequences, first_timestamp) = numbers(
-                &parts.identity,
-                options.ssrc.or(parts.identity.ssrc).or(options.remote.ssrc()),
-                streams,
-            )?;
-            let drawn = secret()?[0];
-            let rtcp = parts.identity.rtcp.then(|| rtcp_config(ssrcs.of(StreamId(0)), drawn));
-            let codec = RtpSendingCodec::new((ssrcs, first_timestamp), streams, parts.feedback.format, half);
-            let codec = codec.with_rtcp(rtcp).with_packets(options.packets).towards(options.remote);
-            let controller = flow.parts.controller.clone();
-            let config = if half { extended(&parts.sender) } else { parts.sender };
-            let config = if options.packets.repair.is_some() { repaired(&config) } else { config };
-            let facts = if half { Facts::SENDER_ALONE } else { Facts::RTP_SENDER };
-            let mut end = RtpSender::new(controller, &config, parts.streams.clone());
-            parts.prepare(&mut end, &first_sequences);
-            parts.guard(&mut end, Default::default());
-            if options.packets.repair.is_some() {
-                add_repairs(&mut end)?;
-            }
-            if let Some(detection) = &parts.detection {
-                end.summarise_delays(detection);
-            }
-            AnySendingDriver::Rtp(SendingDriver::new(port, flow, facts, end, codec, to, patience))
-        }
-        Over::Dccp(parts) => {
-            let (codec, end) = DccpSendingCodec::new(flow, parts, to)?;
-            let facts = if parts.has_ack_vectors() { Facts::ACK_VECTOR_SENDER } else { Facts::SENDER_ALONE };
-            AnySendingDriver::Dccp(SendingDriver::new(port, flow, facts, end, codec, to, patience))
-        }
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn what_nobody_says_is_random_and_what_is_said_counts() {
-        let of = |identity: RtpIdentity, ssrc| numbers(&identity, ssrc, 1).expect("numbers");
-        let drawn = [(); 4].map(|()| of(RtpIdentity::default(), None));
-        let ssrcs: BTreeSet<_> = drawn.iter().map(|(ssrcs, ..)| ssrcs.of(StreamId(0))).collect();
-        let firsts: BTreeSet<_> =
-            drawn.iter().map(|(_, firsts, timestamp)| (firsts.clone(), *timestamp)).collect();
-        assert_eq!((ssrcs.len(), firsts.len()), (4, 4), "{drawn:?}");
-        let said = RtpIdentity {
-            ssrc: Some(7),
-            first_sequence: Some(65_535),
-            first_timestamp: Some(9),
-            circuit_breaker: None,
-            ecn_check: None,
-            ..RtpIdentity::default()
-        };
-        assert_eq!(of(said, None), (Ssrcs::new(7, 1), vec![65_535], 9));
-        assert_eq!(of(said, Some(8)).0, Ssrcs::new(8, 1), "the caller's word before the scenario's");
-    }
+    let port = Port::new(port, options.capture.as_deref().map(|path| (path, flow.over.spell())))?;
+    flow.over.sender(flow, port, to, options)
 }

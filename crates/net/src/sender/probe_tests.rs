@@ -2,12 +2,13 @@
 //! simulator.
 
 use super::driver::SendingDriver;
-use super::rtp::RtpSendingCodec;
 use super::{SendOptions, local_for};
-use crate::choice::{ChosenFlow, Over};
+use crate::choice::ChosenFlow;
 use crate::port::Port;
 use crate::record::joined;
 use crate::socket::UdpPort;
+use crate::transports::Over;
+use crate::transports::rtp::RtpSendingCodec;
 use crate::{Control, NetOutput, ReceiveOptions, Receiver, parse_address};
 use paceline_cc::{Assigned, Controller, Probe, Report, SentPacket, Snapshot, Status, TimeoutReason, Update};
 use paceline_metrics::Facts;

@@ -3,10 +3,11 @@
 use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
-use crate::spec::{ControllerSpec, StreamLimits, Transport};
+use crate::spec::{ControllerSpec, StreamLimits};
+use crate::transports::Transport;
 use paceline_cc::ControllerParams;
 use paceline_units::param::{ParamError, ParamSet, Spec, Value};
-use paceline_units::text::one_of;
+use paceline_units::text::{format_size, one_of};
 use paceline_units::{Bitrate, Bytes, params};
 
 const CONTROLLER: &str = "a controller such as { kind = \"scream\", profile = \"rfc8298\" }";
@@ -15,14 +16,8 @@ const NOT_YET: [&str; 3] = ["scream2", "nada", "learned"];
 /// The names of a stream's limits before `bitrate`.
 const LIMITS: [&str; 3] = ["target_bitrate_min", "target_bitrate_start", "target_bitrate_max"];
 
-/// RTP's header, which `packet_size` counts and `mss` does not.
-const RTP_HEADER: u64 = 12;
-/// The largest packet of a flow whose controller does not say: RTP over a 1500 B path with room to spare.
-const RTP_PACKET_SIZE: u64 = 1212;
-/// Largest packet of the other transports, which fill the path (RFC 8868 section 5.3).
-const FULL_PACKET_SIZE: u64 = 1500;
-
-/// The controller of a flow, its transport, and the size of its largest packet: one choice. `packet_size` is `mss` + 12.
+/// The controller of a flow, its transport, and the size of its largest packet: one choice. `packet_size` is `mss` and the transport's
+/// header.
 pub(super) struct Choice {
     pub(super) transport: Transport,
     pub(super) controller: ControllerSpec,
@@ -37,9 +32,10 @@ pub(super) fn parse(flow: &Table<'_>) -> Result<Choice, ScenarioError> {
     let wanted = given.as_ref().map(|node| node.named(Transport::NAMES, Transport::named)).transpose()?;
     let node = match (flow.find("controller"), wanted) {
         (Some(node), _) => node,
-        // Datagrams are not controlled unless somebody says so.
-        (None, Some(Transport::Udp)) => return named(flow, "none", |_| Ok(Transport::Udp)),
-        (None, _) => return Err(flow.missing("controller", CONTROLLER)),
+        (None, wanted) => match wanted.and_then(|wanted| Some((wanted, wanted.usual_controller()?))) {
+            Some((wanted, usual)) => return named(flow, usual, |_| Ok(wanted)),
+            None => return Err(flow.missing("controller", CONTROLLER)),
+        },
     };
     let transport = |params: &ControllerParams| {
         let offered = Transport::steered_by(params.steers());
@@ -99,31 +95,31 @@ fn packet_size(
     transport: Transport,
     mut params: ControllerParams,
 ) -> Result<(ControllerParams, Bytes), ScenarioError> {
+    let header = transport.header();
     let of_mss = match params.value("mss") {
-        Some(Value::Size(mss)) => Some(mss.as_u64() + RTP_HEADER),
+        Some(Value::Size(mss)) => Some(mss + header),
         _ => None,
     };
     let Some(node) = flow.find("packet_size") else {
-        let usual = if transport == Transport::Rtp { RTP_PACKET_SIZE } else { FULL_PACKET_SIZE };
-        return Ok((params, Bytes::new(of_mss.unwrap_or(usual))));
+        return Ok((params, of_mss.unwrap_or(transport.packet_size())));
     };
-    let size = node.size_within(transport.header().as_u64() + 1..=65_535)?.as_u64();
+    let size = node.size_within(header.as_u64() + 1..=65_535)?;
     match (of_mss, mss) {
         (Some(other), Some(_)) if other != size => {
-            let other = paceline_units::text::format_size(Bytes::new(other));
-            return Err(node.fail(&format!("\"{other}\": the controller's mss and 12 B of RTP header")));
+            let (other, header) = (format_size(other), header.as_u64());
+            return Err(node.fail(&format!("\"{other}\": the controller's mss and {header} B of header")));
         }
         (Some(_), None) => {
-            let payload = Value::Size(Bytes::new(size - RTP_HEADER));
+            let payload = Value::Size(size - header);
             let spec = params.specs().iter().find(|spec| spec.name == "mss");
             let range = spec.map(Spec::expected).unwrap_or_default();
-            params
-                .set("mss", payload)
-                .map_err(|_| node.fail(&format!("12 B more than an mss, which is {range}")))?;
+            params.set("mss", payload).map_err(|_| {
+                node.fail(&format!("{} B more than an mss, which is {range}", header.as_u64()))
+            })?;
         }
         _ => {}
     }
-    Ok((params, Bytes::new(size)))
+    Ok((params, size))
 }
 
 /// A first target that nobody gave follows the limits that somebody did.

@@ -5,6 +5,7 @@ use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
 use crate::spec::{CouplingSpec, FlowSpec, LinkSpec, PriorityStep, TruthStep};
+use crate::transports::Transport;
 use paceline_cc::shared_bottleneck::{self, SummaryEnd};
 use paceline_cc::{AnyController, CouplingParams, FlowSetup, Priority, Steers};
 use paceline_units::TimeDelta;
@@ -156,8 +157,9 @@ fn can_detect<'a>(
 ) -> Result<(), ScenarioError> {
     for flow in flows {
         let params = &flow.controller.params;
-        if !flow.transport.reports(params) {
-            let expected = format!("flows over rtp; \"{}\" goes over {}", flow.name, flow.transport.name());
+        if !flow.transport.choice().reports(params.steers()) {
+            let (reporting, name) = (Transport::reporting(), flow.transport.name());
+            let expected = format!("flows over {reporting}; \"{}\" goes over {name}", flow.name);
             return Err(node.fail(&expected));
         }
         if detection.at == SummaryEnd::Sender && AnyController::receiver_half(params).is_some() {

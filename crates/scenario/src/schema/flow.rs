@@ -1,16 +1,15 @@
 //! `[flows.NAME]`.
 
 use super::controller::{self, Choice};
-use super::{coupling, dccp, keys, link, path, source, tcp};
+use super::{coupling, keys, link, path, source};
 use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
-use crate::source::SourceSpec;
-use crate::spec::{FlowSpec, LinkSpec, PriorityStep, StreamLimits, StreamSpec, Transport};
-use paceline_cc::{AnyController, ControllerParams, FlowSetup, ReceiverRequest};
-use paceline_media::{CbrParams, PlayoutConfig};
-use paceline_transport::rtp::{ClockStep, ClockSteps, FeedbackConfig, ReceiverClock, RtpIdentity};
-use paceline_units::{Bytes, EcnMode, Time, TimeDelta};
+use crate::spec::{FlowSpec, LinkSpec, PriorityStep, StreamLimits, StreamSpec};
+use crate::transports::{FlowTable, Transport};
+use paceline_cc::{AnyController, ControllerParams, FlowSetup};
+use paceline_media::PlayoutConfig;
+use paceline_units::{Bytes, EcnMode, TimeDelta};
 
 /// The objects that a flow's keys refer to.
 pub(super) struct Surroundings<'a> {
@@ -27,7 +26,7 @@ pub(super) fn parse(
     let table = node.table("a table [flows.NAME]")?;
     table.only(&keys::names(keys::FLOW))?;
     let Choice { transport, controller, packet_size, limits } = controller::parse(&table)?;
-    only_its_own(&table, transport, &controller.params)?;
+    transport.check_keys(&table, controller.params.steers())?;
     let usual_ecn = controller.usual_ecn();
     let ecn = table.find("ecn").map_or(Ok(usual_ecn), |node| {
         node.named(EcnMode::NAMES, EcnMode::named).map_err(|error| {
@@ -36,38 +35,21 @@ pub(super) fn parse(
             ScenarioError { hint, ..error }
         })
     })?;
-    let tcp = match transport {
-        Transport::Tcp => {
-            let usual = controller.usual_tcp();
-            Some(tcp::parse(&table, usual, packet_size, ecn)?)
-        }
-        _ => None,
-    };
     let priority = coupling::priority(&table)?;
     let (start, stop) = times(&table, around)?;
     let there = (start, stop.unwrap_or(around.duration));
     let streams = streams(&table, transport, (&controller.params, limits), (&priority, there))?;
-    let dccp = match transport {
-        Transport::Dccp => {
-            let frames = streams.iter().all(|stream| !matches!(stream.source, SourceSpec::Bulk(_)));
-            let usual = controller.usual_dccp();
-            Some(dccp::parse(&table, usual, controller.params.steers(), frames, packet_size)?)
-        }
-        _ => None,
-    };
+    let own = FlowTable { table: &table, controller: &controller, packet_size, ecn, streams: &streams };
+    let settings = transport.read(&own)?;
     let (path, return_path) = path::both(&table, around)?;
     Ok(FlowSpec {
         name: name.into(),
-        transport,
+        transport: settings,
         priority,
         streams,
-        rtp: identity(&table)?,
-        feedback: feedback(&table, &controller.params, ecn)?,
         record: table.find("record").map_or(Ok(Vec::new()), |node| record(&node, &controller.params))?,
         controller,
         ecn,
-        tcp,
-        dccp,
         return_delay: return_delay(&table, &path, &return_path, around)?,
         path,
         return_path,
@@ -152,36 +134,6 @@ fn pause(
     Ok(pauses)
 }
 
-/// Reports are RTP's and those of controlled datagrams, playout DCCP's too; what a connection does is that of its
-/// transport.
-fn only_its_own(
-    table: &Table<'_>,
-    transport: Transport,
-    params: &ControllerParams,
-) -> Result<(), ScenarioError> {
-    if let Some(node) = table.find("feedback").filter(|_| !transport.reports(params)) {
-        return Err(node.fail("nothing: feedback goes with transport rtp"));
-    }
-    if let Some(node) = table.find("playout").filter(|_| !transport.plays_out(params)) {
-        return Err(node.fail("nothing: playout goes with transport rtp or dccp"));
-    }
-    if let Some(node) = table.find("tcp").filter(|_| transport != Transport::Tcp) {
-        return Err(node.fail("nothing: tcp goes with transport tcp"));
-    }
-    if let Some(node) = table.find("rtp").filter(|_| transport != Transport::Rtp) {
-        return Err(node.fail("nothing: rtp goes with transport rtp"));
-    }
-    if let Some(node) = table.find("bitrate").filter(|_| !transport.reports(params)) {
-        return Err(node.fail("nothing: bitrate goes with transport rtp"));
-    }
-    match table.find("dccp") {
-        Some(node) if transport != Transport::Dccp => {
-            Err(node.fail("nothing: dccp goes with transport dccp"))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn streams(
     flow: &Table<'_>,
     transport: Transport,
@@ -192,47 +144,23 @@ fn streams(
     match (flow.find("source"), flow.find("streams")) {
         (Some(node), None) => Ok(vec![StreamSpec {
             name: None,
-            source: only_source(&node, transport, params)?,
+            source: transport.source(&node, params.steers())?,
             priority: first_weight(priority),
             limits,
             start: None,
             stop: None,
         }]),
         (None, Some(node)) => {
-            if transport != Transport::Rtp {
-                return Err(node.fail("source = { ... }: only transport rtp carries several streams"));
+            if !transport.has_several_streams() {
+                let carriers = Transport::of_several_streams();
+                return Err(node.fail(&format!(
+                    "source = {{ ... }}: only transport {carriers} carries several streams"
+                )));
             }
             several(&node, params, limits, there)
         }
         (Some(_), Some(streams)) => Err(streams.fail(EITHER)),
         (None, None) => Err(flow.missing("source", source::SOURCE)),
-    }
-}
-
-/// The source of a flow with one stream, if its transport can carry it.
-fn only_source(
-    node: &Node<'_>,
-    transport: Transport,
-    params: &ControllerParams,
-) -> Result<SourceSpec, ScenarioError> {
-    if transport == Transport::Tcp {
-        return source::parse(node);
-    }
-    let source = source::parse_without_connections(node)?;
-    if transport.reports(params) || transport == Transport::Dccp {
-        return Ok(source);
-    }
-    match source {
-        SourceSpec::Bulk(_) => {
-            Err(node.fail("a source with a rate of its own, such as { kind = \"cbr\", rate = \"1Mbps\" }"))
-        }
-        SourceSpec::Codec(_) => Err(node
-            .fail("a source without pictures: nothing tells datagrams of one frame from those of another")),
-        // Datagrams are spaced evenly unless frames are asked for.
-        SourceSpec::Cbr(cbr) if node.table(source::SOURCE)?.find("fps").is_none() => {
-            Ok(SourceSpec::Cbr(CbrParams { fps: None, ..cbr }))
-        }
-        source => Ok(source),
     }
 }
 
@@ -280,75 +208,6 @@ fn stream_times(
 /// The weight of the only stream of a flow: nothing depends on it, and it is written back with the flow's.
 fn first_weight(priority: &[PriorityStep]) -> f64 {
     priority.first().map_or(1.0, |step| step.priority.weight())
-}
-
-/// When the receiver reports if nobody says so: as the controller asks when it starts, else RFC 8888's usual.
-fn requested_feedback(params: &ControllerParams) -> FeedbackConfig {
-    let default = FeedbackConfig::default();
-    match AnyController::first_request(params) {
-        None => default,
-        // Each packet is in four reports, so that a lost one is not taken for a lost packet.
-        Some(ReceiverRequest::PacketsPerReport(packets)) => {
-            let packets = u32::from(packets).max(1);
-            FeedbackConfig { packets, marker: false, overlap: 3 * packets, ..default }
-        }
-        Some(ReceiverRequest::ReportInterval(time)) => {
-            FeedbackConfig { packets: 16_384, time, marker: false, ..default }
-        }
-    }
-}
-
-fn feedback(
-    flow: &Table<'_>,
-    params: &ControllerParams,
-    ecn: EcnMode,
-) -> Result<FeedbackConfig, ScenarioError> {
-    const FEEDBACK: &str =
-        "a table such as { packets = 16, time = \"40ms\", marker = true, clock = \"1/1024s\" }";
-    let mut config = requested_feedback(params);
-    if let Some(node) = flow.find("feedback") {
-        let table = node.table(FEEDBACK)?;
-        let mut first = config.clone();
-        params::read(&table, &mut first, &[])?;
-        // Its clock is the format's unless it is said.
-        config.clock = ReceiverClock::of(first.format);
-        params::read(&table, &mut config, &[])?;
-        if !config.format.tells_ecn() && ecn != EcnMode::Off {
-            let expected = format!("rfc8888 with ecn = \"{}\": this format has no ECN field", ecn.name());
-            return Err(table.find("format").unwrap_or(node).fail(&expected));
-        }
-        if let Some(node) = table.find("clock_steps") {
-            config.clock_steps = clock_steps(&node)?;
-        }
-    }
-    Ok(config)
-}
-
-fn identity(flow: &Table<'_>) -> Result<RtpIdentity, ScenarioError> {
-    let mut identity = RtpIdentity::default();
-    if let Some(node) = flow.find("rtp") {
-        let table = node.table("a table such as { ssrc = 100, first_sequence = 0, first_timestamp = 0 }")?;
-        params::read(&table, &mut identity, &[])?;
-    }
-    Ok(identity)
-}
-
-/// When the receiver's clock is put, and by how much.
-fn clock_steps(node: &Node<'_>) -> Result<ClockSteps, ScenarioError> {
-    const EXPECTED: &str =
-        "a list of at most 1000 [time, time], such as [[\"10s\", \"200ms\"], [\"20s\", \"-3s\"]]";
-    let mut steps: Vec<ClockStep> = Vec::new();
-    for step in node.list(EXPECTED)? {
-        let [at, by] = step.pair(EXPECTED)?;
-        let time = Time::ZERO + at.time()?;
-        if steps.last().is_some_and(|before| time <= before.at) {
-            return Err(at.fail("a time after the step before it"));
-        }
-        const BY: &str = "a time from -1000000s to 1000000s, such as \"200ms\" or \"-3s\"";
-        let span = ClockSteps::parse(by.text(BY)?).filter(|span| ClockSteps::SPANS.contains(span));
-        steps.push(ClockStep { at: time, by: span.ok_or_else(|| by.fail(BY))? });
-    }
-    ClockSteps::new(steps).ok_or_else(|| node.fail(EXPECTED))
 }
 
 fn playout(node: &Node<'_>) -> Result<PlayoutConfig, ScenarioError> {

@@ -2,10 +2,16 @@
 //!
 //! Their values are checked where they are read; their names, the keys that they exclude, and their listing follow from here.
 
-use paceline_units::param::{Need, Spec};
+use crate::transports::Transport;
+use paceline_units::param::{Need, Spec, joined};
 
 /// A key that may be left out: its name, what it holds, what happens without it, what it does.
-const fn key(name: &'static str, unit: &'static str, without: &'static str, help: &'static str) -> Spec {
+pub(crate) const fn key(
+    name: &'static str,
+    unit: &'static str,
+    without: &'static str,
+    help: &'static str,
+) -> Spec {
     Spec::by_hand(name, unit, without, help)
 }
 
@@ -100,8 +106,8 @@ pub(crate) const RATE: &[Spec] = &[
     one_of("generator", "name", &["steps", "trace"], "Draws a rate at random"),
 ];
 
-/// The keys of `[flows.NAME]`.
-pub(crate) const FLOW: &[Spec] = &[
+/// The keys of `[flows.NAME]` before those of its transport.
+const FLOW_HEAD: &[Spec] = &[
     key(
         "transport",
         "rtp, tcp, dccp or udp",
@@ -169,20 +175,10 @@ pub(crate) const FLOW: &[Spec] = &[
         "`[[\"30s\", \"40s\"]]`: the application is silent meanwhile; what waits to be sent still leaves. In order, between `start` \
          and `stop`",
     ),
-    key(
-        "feedback",
-        "table",
-        "as the controller asks",
-        "When the receiver reports: see below; not over `tcp` and `dccp`",
-    ),
-    key(
-        "rtp",
-        "table",
-        "random",
-        "Where the numbers of packets begin, and whether circuit breakers end the flow: see below; over RTP alone",
-    ),
-    key("tcp", "table", "see below", "Configuration of the connection, over TCP alone"),
-    key("dccp", "table", "see below", "Configuration of the connection, over DCCP alone"),
+];
+
+/// The keys of `[flows.NAME]` behind those of its transport.
+const FLOW_TAIL: &[Spec] = &[
     key(
         "packet_size",
         "size",
@@ -198,6 +194,13 @@ pub(crate) const FLOW: &[Spec] = &[
         "Inner states that become columns `state.NAME` of the time series; `true`: all",
     ),
 ];
+
+/// The keys of `[flows.NAME]`.
+pub(crate) const FLOW: &[Spec] = &joined::<{ FLOW_HEAD.len() + Transport::KEYS.len() + FLOW_TAIL.len() }>(&[
+    (FLOW_HEAD, ""),
+    (Transport::KEYS, ""),
+    (FLOW_TAIL, ""),
+]);
 
 /// The keys of `[flows.NAME.streams.STREAM]`.
 pub(crate) const STREAM: &[Spec] = &[

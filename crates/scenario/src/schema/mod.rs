@@ -5,15 +5,13 @@
 mod controller;
 mod copies;
 mod coupling;
-mod dccp;
 mod flow;
 pub(crate) mod keys;
 mod link;
 mod mmwave;
 mod path;
 mod queue;
-mod source;
-mod tcp;
+pub(crate) mod source;
 
 pub(crate) use controller::BitrateKeys;
 pub(crate) use queue::LimitKeys;

@@ -9,9 +9,9 @@ use crate::source::{
 use paceline_media::{ClipPreset, FRAME_PRESETS};
 
 /// The expected value of a source.
-pub(super) const SOURCE: &str =
+pub(crate) const SOURCE: &str =
     "a source such as { kind = \"trace-encoder\", generator = \"frames\", fps = 50 }";
-pub(super) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
+pub(crate) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
     let table = node.table(SOURCE)?;
     let mut source: SourceSpec = params::kind(&table, None, &[])?;
     if let SourceSpec::Rfc8593(spec) = &mut source {
@@ -94,7 +94,7 @@ fn pages(table: &Table<'_>) -> Result<Option<VectorGenerator>, ScenarioError> {
 }
 
 /// A source that a transport other than TCP can carry.
-pub(super) fn parse_without_connections(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
+pub(crate) fn parse_without_connections(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
     let source = parse(node)?;
     if source.has_connections() {
         let kind = node.table(SOURCE)?.require("kind", SOURCE)?;

@@ -1,7 +1,7 @@
 //! `transport = "dccp"`: what may be said, and what is wrong where.
 
-use crate::build::EndsParts;
-use crate::{DccpSpec, Loader, Origin, Scenario, ScenarioError, Transport, load, parse};
+use crate::transports::{DccpSpec, EndsParts, TransportSpec};
+use crate::{Loader, Origin, Scenario, ScenarioError, Transport, load, parse};
 use paceline_media::PlayoutConfig;
 use paceline_transport::dccp::CCID_3;
 use paceline_units::{Bytes, TimeDelta};
@@ -30,7 +30,10 @@ fn read(changes: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
 }
 
 fn spec(changes: &[(&str, &str)]) -> DccpSpec {
-    read(changes).expect("right").flows[0].dccp.expect("a flow over dccp")
+    match &read(changes).expect("right").flows[0].transport {
+        TransportSpec::Dccp(spec) => *spec,
+        other => panic!("a flow over {}", other.name()),
+    }
 }
 
 #[test]
@@ -47,7 +50,7 @@ fn defaults_follow_the_controller() {
     );
     // The controller says DCCP.
     let usual = read(&[("transport = \"dccp\"\n", "")]).expect("right");
-    assert_eq!(usual.flows[0].transport, Transport::Dccp);
+    assert_eq!(usual.flows[0].transport.choice(), Transport::Dccp);
     assert_eq!(usual.flows[0].packet_size, Bytes::new(1500));
     assert_eq!(spec(&[("\"ccid2\"", "\"ccid3\"")]), DccpSpec { ack_vector: false, ..file });
     let ns2 = spec(&[("\"ccid2\"", "\"ccid2\", profile = \"ns2\""), media]);

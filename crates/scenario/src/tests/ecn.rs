@@ -1,6 +1,6 @@
 //! A controller that ignores marks does not say that its packets can be marked.
 
-use crate::{Loader, Origin, load};
+use crate::{Loader, Origin, TransportSpec, load};
 use paceline_cc::{ControllerParams, Steers};
 use paceline_transport::tcp::{EcnEcho, RecoveryKind};
 use paceline_units::EcnMode;
@@ -59,7 +59,7 @@ fn prague_is_l4s_by_default_and_wants_each_mark_told() {
     let flow = |more: &str| parse(more).expect("it is right").scenario.flows[0].clone();
     let told = |more: &str| {
         let flow = flow(more);
-        let tcp = flow.tcp.expect("it is a byte stream");
+        let TransportSpec::Tcp(tcp) = flow.transport else { panic!("it is a byte stream") };
         (flow.ecn, tcp.ect, tcp.ecn_echo, tcp.recovery)
     };
     let accurate = |ecn: EcnMode| (ecn, ecn.codepoint(), EcnEcho::Accurate, RecoveryKind::RackTlp);

@@ -1,7 +1,7 @@
 //! From a scenario's text to its parts, with files and without.
 
 use super::bad_input::GOOD;
-use crate::build::{EndsParts, RtpParts};
+use crate::transports::{EndsParts, RtpParts, TransportSpec};
 use crate::{Loaded, Loader, Origin, ScenarioError, load, parse};
 use paceline_link::RateProcess;
 use paceline_units::{Time, TimeDelta};
@@ -385,7 +385,8 @@ fn numbers_of_a_session_are_said_or_drawn_from_the_seed() {
         (Some(u32::MAX), None, &[65_535][..])
     );
     let again = parse(&said.scenario.to_toml(), "again.toml").expect("right");
-    assert_eq!(again.flows[0].rtp, *identity, "written back");
+    let TransportSpec::Rtp(session) = &again.flows[0].transport else { panic!("an RTP flow") };
+    assert_eq!(session.identity, *identity, "written back");
     let error = of(1, "rtp = { first_sequence = 65536 }").map(|_| ()).expect_err("out of range");
     assert!(error.to_string().contains("first_sequence") && error.to_string().contains("65535"), "{error}");
 }

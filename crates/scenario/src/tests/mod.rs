@@ -14,4 +14,5 @@ mod round_trip;
 mod tmix;
 mod topology;
 mod transfers;
+mod usual;
 mod verbs;

@@ -1,12 +1,24 @@
 //! A resolved scenario reads back as itself, and no text makes the reader panic.
 
 use super::bad_input::GOOD;
-use crate::{FrameGenerator, RateSpec, Scenario, SourceSpec, StreamLimits, apply, parse, parse_with};
+use crate::{
+    FlowSpec, FrameGenerator, RateSpec, Scenario, SourceSpec, StreamLimits, TransportSpec, apply, parse,
+    parse_with,
+};
 use paceline_cc::ControllerParams;
 use paceline_link::{QueueConfig, QueueLimit};
+use paceline_transport::rtp::FeedbackConfig;
 use paceline_units::param::{Kind, ParamSet as _, Value};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 use proptest::prelude::*;
+
+/// When the receiver of a flow over RTP reports.
+fn feedback(flow: &FlowSpec) -> &FeedbackConfig {
+    match &flow.transport {
+        TransportSpec::Rtp(session) => &session.feedback,
+        other => panic!("a flow over {}", other.name()),
+    }
+}
 
 /// One of several texts; `#` in each becomes a number.
 fn one_of(texts: &'static [&'static str]) -> impl Strategy<Value = String> {
@@ -224,7 +236,7 @@ fn tables_of_a_link_or_flow_are_made_where_they_are_set() {
         ("links.bottleneck.loss.kind", "bernoulli"),
         ("links.bottleneck.loss.ratio", "0.01"),
     ]);
-    assert_eq!(scenario.flows[0].feedback.packets, 1);
+    assert_eq!(feedback(&scenario.flows[0]).packets, 1);
     assert!(scenario.links[0].mark.is_some() && scenario.links[0].loss.is_some());
     let params = &scenario.flows[0].controller.params;
     assert_eq!(params.value("qdelay_target_lo"), Some(Value::Time(TimeDelta::from_millis(60))));
@@ -244,7 +256,10 @@ fn what_excludes_a_key_that_is_set_goes() {
     assert_eq!(encoder.frames.generator, None);
     // In a feedback, packets excludes nothing.
     let both = with(&[("flows.video.feedback.time", "5ms"), ("flows.video.feedback.packets", "3")]);
-    assert_eq!((both.flows[0].feedback.packets, both.flows[0].feedback.time), (3, TimeDelta::from_millis(5)));
+    assert_eq!(
+        (feedback(&both.flows[0]).packets, feedback(&both.flows[0]).time),
+        (3, TimeDelta::from_millis(5))
+    );
 }
 
 #[test]
@@ -341,7 +356,7 @@ fn defaults_are_those_of_the_contract() {
     assert_eq!((scenario.warmup, scenario.sample), (TimeDelta::ZERO, TimeDelta::from_millis(50)));
     let flow = &scenario.flows[0];
     assert_eq!((flow.start, flow.stop, flow.return_delay), (TimeDelta::ZERO, None, scenario.links[0].delay));
-    let feedback = &flow.feedback;
+    let feedback = feedback(flow);
     assert_eq!((feedback.packets, feedback.time, feedback.marker), (16, TimeDelta::from_millis(40), true));
     assert_eq!(feedback.clock.ticks_per_second(), 1024);
     assert_eq!(flow.streams[0].priority, 1.0);

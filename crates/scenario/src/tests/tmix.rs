@@ -1,7 +1,7 @@
 //! `source = { kind = "tmix" }`: what may be said, and what is wrong where.
 
 use super::loading::Folder;
-use crate::build::EndsParts;
+use crate::transports::{ByteStream, EndsParts, TcpParts};
 use crate::{Loader, Origin, Scenario, ScenarioError, load, parse};
 use paceline_media::vectors::Side;
 use paceline_transport::tcp::conversations::{ConversationsConfig, RttUse};
@@ -45,7 +45,9 @@ fn loaded(text: &str, folder: &Path) -> Result<ConversationsConfig, ScenarioErro
     let loader = Loader::new(folder, Vec::new());
     let mut loaded = load(&Origin { text, file: "web.toml", sets: &[] }, &loader)?;
     match loaded.parts.flows.remove(0).ends {
-        EndsParts::Conversations { conversations, .. } => Ok(conversations),
+        EndsParts::Tcp(TcpParts { carried: ByteStream::Conversations(conversations), .. }) => {
+            Ok(conversations)
+        }
         other => panic!("{other:?}"),
     }
 }

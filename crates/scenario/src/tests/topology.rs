@@ -1,6 +1,6 @@
 //! Paths over named links, transports, pauses and copies: what is right, and what is said of what is wrong.
 
-use crate::spec::Transport;
+use crate::Transport;
 use crate::{ScenarioError, parse};
 use paceline_units::TimeDelta;
 
@@ -63,7 +63,7 @@ fn a_path_reaches_from_node_to_node() {
 fn datagrams_need_no_controller_but_a_source_with_a_rate() {
     let scenario = flow("transport = \"udp\"\npath = [\"ab\"]").expect("datagrams");
     let flow_spec = &scenario.flows[0];
-    assert_eq!((flow_spec.transport, flow_spec.controller.params.kind()), (Transport::Udp, "none"));
+    assert_eq!((flow_spec.transport.choice(), flow_spec.controller.params.kind()), (Transport::Udp, "none"));
     assert_eq!(flow_spec.packet_size.as_u64(), 1500);
     wrong("path = [\"ab\"]", "flows.f.controller", "a controller such as");
     wrong("transport = \"udp\"\ncontroller = \"scream\"\npath = [\"ab\"]", "flows.f.transport", "rtp");

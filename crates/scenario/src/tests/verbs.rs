@@ -24,11 +24,8 @@ fn refused(transport: &str, kind: &str, verbs: &[Verb]) -> Vec<Verb> {
         .unwrap_or_else(|error| panic!("{error}"));
     let (flow, parts) = (&loaded.scenario.flows[0], &loaded.parts.flows[0]);
     let refuses = |verb: &&Verb| {
-        let checked = check_verbs(
-            flow,
-            &[Verb::Discard, **verb],
-            &[&[Verb::Discard], parts.ends.executes(flow.transport)].concat(),
-        );
+        let checked =
+            check_verbs(flow, &[Verb::Discard, **verb], &[&[Verb::Discard], parts.ends.executes()].concat());
         if let Err(error) = &checked {
             assert_eq!((error.key.as_str(), error.found.as_str()), ("flows.video.controller", kind));
             assert!(error.expected.contains(verb.name()) && error.expected.contains(transport), "{error}");

@@ -1,10 +1,8 @@
 //! Where congestion control comes from: the two halves of each CCID (RFC 4340 section 10).
 
-use crate::rtp::NoReceiverHalf;
 use paceline_cc::Controller;
+use paceline_cc::ccid::CcidReceiver;
 use paceline_cc::ccid::ccid2::{self, AckPath};
-use paceline_cc::ccid::{CcidReceiver, LossIntervals};
-use paceline_units::Time;
 
 /// The number of a congestion control (RFC 4340 table 5).
 pub type Ccid = u8;
@@ -40,16 +38,5 @@ pub trait Ccids {
     /// The part that finds lost acknowledgements for a sender half (RFC 4341 section 6.1.1).
     fn ack_path(&self) -> AckPath {
         AckPath::new(&ccid2::Params::default())
-    }
-}
-
-/// Where only CCIDs without a receiver half are agreed on.
-impl CcidReceiver for NoReceiverHalf {
-    fn on_non_data(&mut self, _now: Time, _sequence: u64) -> bool {
-        match *self {}
-    }
-
-    fn loss_intervals(&self) -> LossIntervals<'_> {
-        match *self {}
     }
 }

@@ -5,7 +5,6 @@ mod clock;
 mod controlled;
 mod delays;
 mod ecn;
-mod half;
 #[cfg(test)]
 mod half_tests;
 mod history;
@@ -41,8 +40,7 @@ mod transport_wide_tests;
 pub use breaker::{Broken, CircuitBreakers};
 pub use clock::{ClockStep, ClockSteps, ReceiverClock};
 pub use delays::DelayReport;
-pub use ecn::{EcnChecks, EcnCounters, EcnFault, EcnState};
-pub use half::NoReceiverHalf;
+pub use ecn::EcnChecks;
 pub use identity::RtpIdentity;
 pub use kept::{KeptPackets, NotResent, asked_number};
 pub use packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};

@@ -3,13 +3,12 @@
 
 use super::clock::{ClockSteps, ReceiverClock};
 use super::delays::{ArrivalDelays, DelayReport};
-use super::half::NoReceiverHalf;
 use super::packet::{RtpFeedback, RtpPacket};
 use super::received::Noted;
 use super::reports::PacketReports;
 use crate::{Follows, PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_cc::shared_bottleneck::{Params, SummaryEnd};
-use paceline_cc::{Arrival, ReceiverHalf, ReceiverReport, StreamId};
+use paceline_cc::{Arrival, NoReceiverHalf, ReceiverHalf, ReceiverReport, StreamId};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, PlayoutCounters};
 use paceline_units::param::Reason as Idle;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta, params};

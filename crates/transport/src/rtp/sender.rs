@@ -3,7 +3,7 @@
 use super::breaker::CircuitBreaker;
 use super::clock::ReceiverClock;
 use super::delays::SentDelays;
-use super::ecn::{EcnCheck, EcnCounters, EcnState};
+use super::ecn::EcnCheck;
 use super::history::SentHistory;
 use super::identity::DISCARD_AGE;
 use super::packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};
@@ -13,7 +13,7 @@ use super::shares::Claim;
 use super::streams::{FirstNumber, Presence};
 use super::transport_wide::TransportHistory;
 use crate::desired::WantedRate;
-use crate::{FrameCounters, Next, Pacer, Reason, Run, SendingEnd, Transmit};
+use crate::{EcnCounters, EcnState, FrameCounters, Next, Pacer, Reason, Run, SendingEnd, Transmit};
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{
     Allowance, Assigned, Controller, Limits, PacketResult, ReceiverRequest, SentPacket, SentRun, StreamId,

@@ -1,43 +1,7 @@
 //! Configuration of a TCP connection.
 
-use paceline_cc::FlowSetup;
-use paceline_units::{Bytes, Ecn, TimeDelta, names, params};
-
-names! {
-    /// How a sender recovers from loss.
-    pub enum RecoveryKind {
-        /// As after a timeout: back to the first hole, one segment at first.
-        Tahoe = "tahoe",
-        /// Fast recovery that ends with the first new acknowledgement (RFC 2581; no text at hand).
-        Reno = "reno",
-        /// Fast recovery that lasts until everything sent before it is acknowledged (RFC 6582).
-        NewReno = "newreno",
-        /// Selective acknowledgements (RFC 6675).
-        Sack = "sack",
-        /// Selective acknowledgements, losses by time, probes of the tail (RFC 8985).
-        RackTlp = "rack-tlp",
-    }
-}
-
-impl RecoveryKind {
-    /// Whether selective acknowledgements are understood.
-    #[inline]
-    pub const fn is_selective(self) -> bool {
-        self as u8 >= RecoveryKind::Sack as u8
-    }
-}
-
-names! {
-    /// A receiver's feedback of marks, and the sender's answer to it.
-    pub enum EcnEcho {
-        /// ECE from a mark on until CWR (RFC 3168 section 6.1.3).
-        Rfc3168 = "rfc3168",
-        /// ECE says of every segment whether it was marked (RFC 8257 section 3.2).
-        Exact = "exact",
-        /// Three flags are a counter of marked packets (RFC 9768 section 3.2), if the receiver agrees.
-        Accurate = "accurate",
-    }
-}
+use paceline_cc::{EcnEcho, FlowSetup, RecoveryKind};
+use paceline_units::{Bytes, Ecn, Stack, TimeDelta, names, params};
 
 names! {
     /// A receiver's support of ECN.
@@ -90,6 +54,19 @@ params! {
 }
 
 impl TcpConfig {
+    /// The choices of a stack.
+    pub fn of(stack: Stack) -> TcpConfig {
+        match stack {
+            Stack::Standard => TcpConfig::default(),
+            Stack::Rfc6675 => {
+                TcpConfig { recovery: RecoveryKind::Sack, timestamps: false, ..TcpConfig::default() }
+            }
+            Stack::Linux => TcpConfig::linux(),
+            Stack::Quic => TcpConfig::quic(),
+            Stack::Ns2 => TcpConfig::ns2(),
+        }
+    }
+
     /// ns-2's choices: no handshake, an acknowledgement per packet, windows from 2, a clock of 10 ms that times one
     /// segment per round trip, behind a hole too, timeouts from 3 s and not below 0.2 s.
     pub fn ns2() -> TcpConfig {

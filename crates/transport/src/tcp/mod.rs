@@ -25,7 +25,8 @@ pub mod transfers;
 mod transmit;
 
 pub use buffer::WrittenFrame;
-pub use config::{EcnEcho, EcnSupport, RecoveryKind, TcpConfig};
+pub use config::{EcnSupport, TcpConfig};
+pub use paceline_cc::{EcnEcho, RecoveryKind};
 pub use receiver::TcpReceiver;
 pub use segment::{Flags, SackBlocks, Segment, TCP_HEADER};
 pub use sender::{TcpCounters, TcpSender};

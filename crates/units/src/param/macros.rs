@@ -47,7 +47,8 @@ macro_rules! param_or {
 /// A field that is no parameter stands first, in braces of its own. Behind the struct, `with FIELD: TYPE;` includes the parameters of
 /// another struct (`, without "NAME"` leaves one out), `ordered LOW <= HIGH, ...;` says which parameters must not cross,
 /// `idle PATH;` names a function that says why a parameter does nothing, `check PATH;` one that finds other contradictions,
-/// `profiles { "NAME": HELP => FUNCTION, ... }` lists named sets of values, and `usual FUNCTION;` names the set that is the default,
+/// `profiles { "NAME": HELP => FUNCTION, ... }` lists named sets of values, a line `"NAME": HELP, over STACK => FUNCTION` with the
+/// [`Stack`](crate::Stack) whose transport it imitates, and `usual FUNCTION;` names the set that is the default,
 /// where the declared values, `declared()`, are not.
 #[macro_export]
 macro_rules! params {
@@ -65,7 +66,7 @@ macro_rules! params {
         $(ordered $($low_name:ident <= $high_name:ident),+;)?
         $(idle $idle:path;)?
         $(check $check:path;)?
-        $(profiles { $($profile:literal: $profile_help:literal => $profile_params:expr,)+ })?
+        $(profiles { $($profile:literal: $profile_help:literal $(, over $stack:expr)? => $profile_params:expr,)+ })?
         $(usual $usual:path;)?
     ) => {
         $(#[$meta])*
@@ -190,6 +191,13 @@ macro_rules! params {
             fn profile(name: &str) -> Option<$struct> {
                 let params: fn() -> $struct = match name { $( $profile => $profile_params, )+ _ => return None };
                 Some(params())
+            }
+
+            fn stack(name: &str) -> $crate::Stack {
+                match name {
+                    $( $profile => $crate::param_or!([$($stack)?] $crate::Stack::Standard), )+
+                    _ => $crate::Stack::Standard,
+                }
             }
         })?
     };
@@ -409,6 +417,14 @@ macro_rules! profiled_kinds {
                 }
             }
 
+            /// The stack that its profile of this name imitates.
+            pub fn stack(&self, profile: &str) -> $crate::Stack {
+                match self {
+                    $( $enum::$variant(_) => <$params as $crate::param::Profiles>::stack(profile), )*
+                    $( $enum::$open(other) => <$others as $crate::param::ProfiledKinds>::stack(other, profile), )?
+                }
+            }
+
             /// Every kind under each of its profiles, with the name of the profile.
             pub fn all() -> impl Iterator<Item = ($enum, &'static str)> {
                 $enum::KINDS.iter().filter_map(|kind| $enum::of(kind)).flat_map(|usual| {
@@ -425,6 +441,10 @@ macro_rules! profiled_kinds {
 
             fn profiles(&self) -> &'static [$crate::param::ProfileHelp] {
                 self.profiles()
+            }
+
+            fn stack(&self, profile: &str) -> $crate::Stack {
+                self.stack(profile)
             }
         }
     };

@@ -13,6 +13,7 @@ mod tests;
 pub use field::{FileName, Parameter, Ramp};
 pub use spec::{Kind, Need, ParamError, Spec, UNLIMITED, Value};
 
+use crate::Stack;
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::format;
@@ -85,6 +86,9 @@ pub trait Profiles: ParamSet + 'static {
 
     /// The set of this name, if there is one.
     fn profile(name: &str) -> Option<Self>;
+
+    /// The transport's implementation that the set of this name imitates; where none is said, the documents.
+    fn stack(name: &str) -> Stack;
 }
 
 /// Names of kinds.
@@ -118,6 +122,9 @@ pub trait ProfiledKinds: Kinds {
 
     /// The profiles of this kind, the usual one first.
     fn profiles(&self) -> &'static [ProfileHelp];
+
+    /// The transport's implementation that its profile of this name imitates.
+    fn stack(&self, profile: &str) -> Stack;
 }
 
 const fn same(a: &str, b: &str) -> bool {

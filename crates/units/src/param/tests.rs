@@ -1,7 +1,7 @@
 //! A set of everything that can be declared, set and refused.
 
 use super::*;
-use crate::{Bitrate, Bytes, TimeDelta};
+use crate::{Bitrate, Bytes, Stack, TimeDelta};
 use alloc::string::ToString;
 use alloc::vec;
 
@@ -133,8 +133,15 @@ crate::params! {
     with whole: Whole, without "most";
     profiles {
         "usual": "one" => Including::default,
-        "more": "two" => || Including { own: 2, ..Including::default() },
+        "quic": "called after a stack" => Including::default,
+        "more": "two", over Stack::Linux => || Including { own: 2, ..Including::default() },
     }
+}
+
+#[test]
+fn a_profile_imitates_the_stack_that_it_says_and_none_that_it_is_called_after() {
+    let stacks = ["usual", "quic", "more", "unknown"].map(Including::stack);
+    assert_eq!(stacks, [Stack::Standard, Stack::Standard, Stack::Linux, Stack::Standard]);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! CCID 2's constants by name. One algorithm, named sets of values.
 
-use paceline_units::params;
-use paceline_units::{Bytes, TimeDelta};
+use paceline_units::{Bytes, Stack, TimeDelta, params};
 
 const fn ms(millis: i64) -> TimeDelta {
     TimeDelta::from_millis(millis)
@@ -40,7 +39,7 @@ params! {
         "rfc4341": "RFC 4341; a pause begins anew from the first window" => Params::default,
         "rfc5681": "RFC 4341 with RFC 5681's timeouts: a series of them halves the threshold once, and what arrives after all lets the window grow" => || Params { ssthresh_held: true, late_counts: true, ..Params::default() },
         "rfc2861": "RFC 4341 with window validation: a pause decays the window (RFC 2861, no text at hand)" => || Params { restart_after_idle: false, window_validation: true, ..Params::default() },
-        "ns2": "ns-2.35's agent, of the drafts of 2003: slow start by a packet for each, timeouts of 1 s at least" => Params::ns2,
+        "ns2": "ns-2.35's agent, of the drafts of 2003: slow start by a packet for each, timeouts of 1 s at least", over Stack::Ns2 => Params::ns2,
     }
 }
 

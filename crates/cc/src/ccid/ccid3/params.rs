@@ -2,9 +2,8 @@
 
 use crate::ccid::LossInterval;
 use crate::tfrc;
-use paceline_units::TimeDelta;
 use paceline_units::param::ParamError;
-use paceline_units::params;
+use paceline_units::{Stack, TimeDelta, params};
 
 params! {
     /// Every constant of CCID 3: its own, and TFRC's. `Default` is RFC 4342 over RFC 5348, which updates it.
@@ -22,7 +21,7 @@ params! {
     check intervals_fit;
     profiles {
         "rfc4342": "RFC 4342 with the changes of RFC 5348" => Params::default,
-        "ns2": "ns-2.35's agent, of the drafts of 2003: a mean of which absent intervals are part, no discounting" => Params::ns2,
+        "ns2": "ns-2.35's agent, of the drafts of 2003: a mean of which absent intervals are part, no discounting", over Stack::Ns2 => Params::ns2,
     }
 }
 

@@ -1,8 +1,8 @@
 use super::*;
-use crate::choice::Over;
 use crate::receiver::codec::{Data, PacketKind};
 use crate::record::joined;
 use crate::socket::UdpPort;
+use crate::transports::Over;
 use crate::{NetOutput, parse_address};
 use paceline_cc::StreamId;
 use paceline_scenario::{Loaded, Loader, Origin, load};
@@ -59,14 +59,7 @@ fn received(loaded: &Loaded) -> NetOutput {
     let target = to.address().expect("an address");
     let flow = ChosenFlow::of(loaded, None).expect("the only one");
     let Over::Rtp(parts) = flow.over else { panic!("over RTP") };
-    let config = SessionConfig {
-        streams: 1,
-        repaired: false,
-        feedback: parts.feedback.clone(),
-        playout: parts.playout,
-        detection: None,
-        half: None,
-    };
+    let config = parts.receiving(None, false);
     let port = Port::new(to, None).expect("a port");
     let driver =
         ReceivingDriver::new(port, flow, config, SlowlyClosed::default(), ReceiveOptions::on(target));

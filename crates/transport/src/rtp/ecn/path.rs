@@ -1,7 +1,7 @@
 //! Whether packets with ECN arrive, and as they left (RFC 6679 sections 7.2.1 and 7.4).
 
-use super::{EcnFault, EcnState};
 use crate::rtp::seen::Seen;
+use crate::{EcnFault, EcnState};
 use paceline_cc::{PacketResult, Status, StreamId};
 use paceline_units::{Ecn, Time, TimeDelta};
 

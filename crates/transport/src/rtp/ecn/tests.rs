@@ -4,7 +4,7 @@ use super::*;
 use crate::rtp::{
     FeedbackConfig, RtpFeedback, RtpPacket, RtpReceiver, RtpSender, SenderConfig, StreamConfig,
 };
-use crate::{PathFacts, ReceivingEnd, SendingEnd};
+use crate::{EcnFault, PathFacts, ReceivingEnd, SendingEnd};
 use paceline_cc::FlowSetup;
 use paceline_cc::scream::{Params, Scream};
 use paceline_media::{Cbr, CbrParams, PlayoutConfig, Source};

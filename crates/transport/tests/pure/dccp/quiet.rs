@@ -3,12 +3,11 @@
 use paceline_cc::ccid::CcidReceiver;
 use paceline_cc::ccid::ccid2::{self, Ccid2};
 use paceline_cc::ccid::ccid3::{self, Ccid3, Ccid3Receiver};
-use paceline_cc::{Controller, FlowSetup};
+use paceline_cc::{Controller, FlowSetup, NoReceiverHalf};
 use paceline_media::{Bulk, BulkParams, PlayoutConfig, Source};
 use paceline_transport::dccp::{
     CCID_2, CCID_3, Carried, Ccid, Ccids, DccpConfig, DccpReceiver, DccpSender, open_pair,
 };
-use paceline_transport::rtp::NoReceiverHalf;
 use paceline_transport::{Follows, PathFacts, ReceivingEnd, SendingEnd};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{Packet, ServiceCode};

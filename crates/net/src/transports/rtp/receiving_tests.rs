@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::agreed::Agreed;
-use crate::choice::{ChosenFlow, Over};
+use crate::choice::ChosenFlow;
 use crate::clock::Moment;
-use crate::receiver::session::{Session, SessionConfig};
+use crate::receiver::session::Session;
 use crate::socket::tests::datagram;
+use crate::transports::Over;
 use paceline_metrics::FlowSummary;
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_units::TimeDelta;
@@ -53,9 +54,7 @@ fn received_with(feedback: &str, packets: &[Packet], warmup_ms: u64) -> Outcome 
     let loaded = scenario(warmup_ms, feedback);
     let flow = ChosenFlow::of(&loaded, None).expect("the only one");
     let Over::Rtp(parts) = flow.over else { panic!("RTP") };
-    let (feedback, playout) = (parts.feedback.clone(), parts.playout);
-    let config =
-        SessionConfig { streams: 1, repaired: false, feedback, playout, detection: None, half: None };
+    let config = parts.receiving(None, false);
     let (mut codec, mut session) = (RtpReceivingCodec::new(parts, None), None::<Session<'_>>);
     let (mut counters, mut reported) = (NetCounters::default(), BTreeSet::new());
     let moment = |millis: u64| Moment::from_nanos(1_000_000_000 + millis * 1_000_000);

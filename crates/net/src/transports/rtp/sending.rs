@@ -2,20 +2,20 @@
 //! delays come back too, where groups are found by them. Where the controller has a half at the receiver, packets carry what it
 //! needs, and its reports come in place of RFC 8888's.
 
-use super::codec::{Encoded, SendingCodec};
 use super::resending::Resending;
-use super::sent::Reported;
 use crate::agreed::{Agreed, Media};
 use crate::output::NetCounters;
 use crate::remote::Remote;
+use crate::sender::codec::{Encoded, SendingCodec};
+use crate::sender::sent::Reported;
 use crate::session_rate::SessionRate;
 use crate::socket::Datagram;
 use crate::ssrc::MEDIA_CLOCK;
 use paceline_cc::{Controller, ReceiverReport, StreamId};
-use paceline_transport::SendingEnd;
 use paceline_transport::rtp::rtcp::{RtcpConfig, SenderSession};
-use paceline_transport::rtp::{Broken, DelayReport, EcnFault, EcnState, RtpFeedback, RtpPacket, RtpSender};
+use paceline_transport::rtp::{Broken, DelayReport, RtpFeedback, RtpPacket, RtpSender};
 use paceline_transport::rtp::{PacketSpelling, Ssrcs};
+use paceline_transport::{EcnFault, EcnState, SendingEnd};
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::ccfb::Feedback;
 use paceline_wire::rtcp::{self, RtcpPacket, bye, nack, report, sdes};

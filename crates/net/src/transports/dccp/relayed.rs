@@ -4,9 +4,9 @@
 //! the receiver, and its answers back to them: their connections are half open. Only who acknowledges a Response (RFC 4340
 //! section 8.1.5) takes the place of the connection before, and only if that has been silent for long.
 
-use super::filter::Admitted;
 use crate::clock::Moment;
 use crate::output::NetCounters;
+use crate::relay::{Admitted, RelayFilter};
 use crate::socket::Datagram;
 use paceline_cc::StreamId;
 use paceline_units::{Time, TimeDelta};
@@ -53,34 +53,6 @@ impl ConnectionFilter {
     /// A connection that is silent for `patience` gives way to another.
     pub fn new(patience: TimeDelta) -> ConnectionFilter {
         ConnectionFilter { peer: None, half_open: VecDeque::new(), patience }
-    }
-
-    /// Lets a datagram from the senders' side pass, or counts why it does not.
-    pub fn admit(
-        &mut self,
-        now: Time,
-        datagram: &Datagram<'_>,
-        counters: &mut NetCounters,
-    ) -> Option<Admitted> {
-        let Ok(glance) = glance(datagram.bytes) else {
-            counters.malformed += 1;
-            return None;
-        };
-        let key = (datagram.from, glance.ports);
-        if let Some(peer) = self.peer.as_mut().filter(|peer| peer.key == key) {
-            peer.heard = now;
-            counters.unknown_peers += self.half_open.len() as u64;
-            self.half_open.clear();
-            return Some(Admitted { data: data_stream(glance.kind), established: true, begins: None });
-        }
-        let talks = |peer: &Established| now.saturating_since(peer.heard) < self.patience;
-        let admitted = match self.peer.as_ref().is_some_and(talks) {
-            true => None,
-            false if glance.kind == PacketType::Request => self.request(now, key, datagram, counters),
-            false => self.completes(now, key, datagram, counters),
-        };
-        counters.unknown_peers += u64::from(admitted.is_none());
-        admitted
     }
 
     /// A Request of an unknown peer passes, and is remembered.
@@ -135,10 +107,35 @@ impl ConnectionFilter {
         self.peer = Some(Established { key, heard: now });
         Some(Admitted { data: data_stream(packet.packet_type()), established: true, begins })
     }
+}
+
+impl RelayFilter for ConnectionFilter {
+    /// Lets a datagram from the senders' side pass, or counts why it does not.
+    fn admit(&mut self, now: Time, datagram: &Datagram<'_>, counters: &mut NetCounters) -> Option<Admitted> {
+        let Ok(glance) = glance(datagram.bytes) else {
+            counters.malformed += 1;
+            return None;
+        };
+        let key = (datagram.from, glance.ports);
+        if let Some(peer) = self.peer.as_mut().filter(|peer| peer.key == key) {
+            peer.heard = now;
+            counters.unknown_peers += self.half_open.len() as u64;
+            self.half_open.clear();
+            return Some(Admitted { data: data_stream(glance.kind), established: true, begins: None });
+        }
+        let talks = |peer: &Established| now.saturating_since(peer.heard) < self.patience;
+        let admitted = match self.peer.as_ref().is_some_and(talks) {
+            true => None,
+            false if glance.kind == PacketType::Request => self.request(now, key, datagram, counters),
+            false => self.completes(now, key, datagram, counters),
+        };
+        counters.unknown_peers += u64::from(admitted.is_none());
+        admitted
+    }
 
     /// Where an answer of the receiver goes, and whether that is the connection: to whose Request it answers,
     /// otherwise to the connection, if it is of its ports.
-    pub fn target(&mut self, answer: &[u8]) -> Option<(SocketAddr, bool)> {
+    fn target(&mut self, answer: &[u8]) -> Option<(SocketAddr, bool)> {
         if !self.half_open.is_empty()
             && let Ok(packet) = decode_in_udp(answer)
             && let Some(candidate) = self.half_open.iter_mut().find(|candidate| candidate.asked_for(&packet))
@@ -150,6 +147,15 @@ impl ConnectionFilter {
         }
         let ports = glance(answer).ok()?.ports.reversed();
         self.peer.as_ref().filter(|peer| peer.key.1 == ports).map(|peer| (peer.key.0, true))
+    }
+
+    fn is_answer(&self, datagram: &[u8]) -> bool {
+        glance(datagram).is_ok()
+    }
+
+    /// Whether a datagram is the reset that ends a connection.
+    fn ends(&self, datagram: &[u8]) -> bool {
+        glance(datagram).is_ok_and(|glance| glance.kind == PacketType::Reset)
     }
 }
 

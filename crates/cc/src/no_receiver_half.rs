@@ -1,6 +1,7 @@
 //! The receiver half of a controller that has none.
 
-use paceline_cc::{Arrival, ReceiverHalf, ReceiverReport};
+use crate::ccid::{CcidReceiver, LossIntervals};
+use crate::{Arrival, ReceiverHalf, ReceiverReport};
 use paceline_units::Time;
 
 /// The half that does not exist: an endpoint without one costs nothing for it.
@@ -17,6 +18,17 @@ impl ReceiverHalf for NoReceiverHalf {
     }
 
     fn report(&mut self, _now: Time) -> Option<ReceiverReport> {
+        match *self {}
+    }
+}
+
+/// Where only CCIDs without a receiver half are agreed on.
+impl CcidReceiver for NoReceiverHalf {
+    fn on_non_data(&mut self, _now: Time, _sequence: u64) -> bool {
+        match *self {}
+    }
+
+    fn loss_intervals(&self) -> LossIntervals<'_> {
         match *self {}
     }
 }

@@ -1,8 +1,9 @@
 //! A sender under a controller that hears true reports and forged ones, as bytes in virtual time.
 
 use super::*;
-use crate::choice::{ChosenFlow, Over};
+use crate::choice::ChosenFlow;
 use crate::socket::tests::datagram;
+use crate::transports::Over;
 use paceline_cc::AnyController;
 use paceline_scenario::{Loader, Origin, load};
 use paceline_transport::rtp::RtpReceiver;

@@ -1,15 +1,15 @@
 //! RTP from one sender, and RFC 8888 reports back to it, and summaries of delays if it looks for shared bottlenecks. The
 //! reports of a controller's receiver half take the place of RFC 8888's.
 
-use super::codec::{Data, PacketKind, ReceivingCodec, RtpNumbers, SessionPacket};
 use crate::agreed::{Agreed, Repair};
 use crate::output::NetCounters;
 use crate::peer::SenderFilter;
+use crate::receiver::codec::{Data, PacketKind, ReceivingCodec, RtpNumbers, SessionPacket};
 use crate::remote::Remote;
 use crate::session_rate::SessionRate;
 use crate::socket::{Datagram, HeldDatagram};
 use paceline_cc::StreamId;
-use paceline_scenario::build::RtpParts;
+use paceline_scenario::transports::RtpParts;
 use paceline_transport::rtp::rtcp::{IncomingRepair, IncomingStream, ReceiverSession, RtcpConfig};
 use paceline_transport::rtp::{ReportSpelling, RtpFeedback, Ssrcs};
 use paceline_units::{Bytes, Time};
@@ -286,5 +286,5 @@ impl ReceivingCodec for RtpReceivingCodec {
 }
 
 #[cfg(test)]
-#[path = "rtp_tests.rs"]
+#[path = "receiving_tests.rs"]
 mod tests;

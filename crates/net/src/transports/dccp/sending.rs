@@ -1,17 +1,16 @@
 //! DCCP in UDP to one receiver: the client of a connection.
 
-use super::codec::{Encoded, SendingCodec};
-use super::sent::Reported;
+use super::is_bulk;
 use crate::NetError;
 use crate::choice::ChosenFlow;
-use crate::dccp::is_bulk;
 use crate::output::NetCounters;
 use crate::secret::secret;
+use crate::sender::codec::{Encoded, SendingCodec};
+use crate::sender::sent::Reported;
 use crate::socket::{Datagram, largest_payload};
-use paceline_scenario::FlowCcids;
-use paceline_scenario::build::DccpParts;
+use paceline_scenario::transports::{DccpParts, FlowCcids};
 use paceline_transport::SendingEnd;
-use paceline_transport::dccp::{Carried, DccpConfig, DccpSender, Ended, State};
+use paceline_transport::dccp::{Carried, DccpConfig, DccpSender, Ended, FLOW_PORTS, State};
 use paceline_units::{Bytes, Time};
 use paceline_wire::dccp::{
     Packet, PacketType, Payload, ResetCode, SequenceNumber, ServiceCode, decode_in_udp, encode_in_udp,
@@ -22,7 +21,7 @@ use std::net::SocketAddr;
 const HEADER: u64 = 16;
 
 /// The messages on a connection, and how its packets are numbered.
-pub(super) struct DccpSendingCodec {
+pub(crate) struct DccpSendingCodec {
     service: ServiceCode,
     /// Whether acknowledgements tell of single packets: they carry Ack Vectors.
     vectors: bool,
@@ -127,7 +126,7 @@ impl SendingCodec for DccpSendingCodec {
         let Some(ended) = end.ended() else { return Ok(()) };
         let late = ended.by_peer && LATE.contains(&ended.reason.code);
         if late || !answered && (ended.by_peer || !stopped) {
-            return Err(NetError::NoConnection { address, ended, service: self.service });
+            return Err(NetError::NoConnection { said: no_connection(address, ended, self.service) });
         }
         Ok(())
     }
@@ -172,6 +171,26 @@ fn unexpected_end(Ended { reason, by_peer }: Ended, ran: Time, cut_off: bool) ->
         (true, false) => Some(format!("the receiver reset the connection after {after:.1} s: {reason}")),
         (false, false) if cut_off => Some(format!("the connection failed after {after:.1} s: {reason}")),
         (false, false) => Some(format!("nothing answered the closing of the connection: {reason}")),
+    }
+}
+
+/// The error for a reset in a handshake, told to the end that wanted the connection.
+fn no_connection(address: SocketAddr, Ended { reason, by_peer }: Ended, service: ServiceCode) -> String {
+    match reason.code {
+        ResetCode::BAD_SERVICE_CODE => format!(
+            "{address} does not offer the service {service} ({reason}): both ends need the same dccp.service"
+        ),
+        ResetCode::TOO_BUSY => {
+            format!("{address} has a sender already ({reason}): it takes one at a time")
+        }
+        ResetCode::CONNECTION_REFUSED => {
+            format!("nobody at {address} listens on DCCP port {} ({reason})", FLOW_PORTS.destination)
+        }
+        ResetCode::OPTION_ERROR | ResetCode::MANDATORY_ERROR => format!(
+            "no agreement with {address} ({reason}): both ends need the same controller and dccp settings"
+        ),
+        _ if by_peer => format!("{address} refused the connection: {reason}"),
+        _ => format!("the connection to {address} failed before it began: {reason}"),
     }
 }
 

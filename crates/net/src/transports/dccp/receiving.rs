@@ -6,15 +6,14 @@
 //! another. Nothing is kept of Requests, scans and packets of unknown peers (RFC 4340 section 8.1.4), and answers to them
 //! are limited in rate.
 
-use super::codec::{Data, NUMBERS_BEFORE, PacketKind, ReceivingCodec, RtpNumbers, SessionPacket};
+use super::is_media;
 use crate::NetError;
-use crate::dccp::is_media;
 use crate::output::NetCounters;
+use crate::receiver::codec::{Data, NUMBERS_BEFORE, PacketKind, ReceivingCodec, RtpNumbers, SessionPacket};
 use crate::secret::secret;
 use crate::socket::Datagram;
 use paceline_cc::StreamId;
-use paceline_scenario::FlowCcids;
-use paceline_scenario::build::DccpParts;
+use paceline_scenario::transports::{DccpParts, FlowCcids};
 use paceline_transport::dccp::{
     DccpConfig, DccpCounters, Ended, Event, FLOW_PORTS, FlowId, Host, HostConfig,
 };
@@ -39,7 +38,7 @@ struct SenderConnection {
 }
 
 /// The host, and which of its connections is the sender's.
-pub(super) struct DccpReceivingCodec {
+pub(crate) struct DccpReceivingCodec {
     host: Host<FlowCcids>,
     local: SocketAddr,
     media: bool,
