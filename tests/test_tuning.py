@@ -21,9 +21,9 @@ from paceline.studies.definition import load
 from paceline.studies.duels import difference, differences, duel
 from paceline.studies.experiment import Row
 from paceline.studies.progress import State
+from paceline.studies.search_definition import Bench, Objective
 from paceline.studies.sensitivity import sensitivity
 from paceline.studies.tune import TuningResult, bench_of, tune
-from paceline.studies.tuning import Bench, Objective
 from paceline.toml import loads
 
 pytest.importorskip("optuna")

@@ -22,9 +22,7 @@ def table(result: Result) -> pd.DataFrame | None:
     """Per sample, flow and world: throughput and queue delay; None of a run that was not simulated as well."""
     import pandas as pd
 
-    from paceline.merging import Merged
-
-    if not isinstance(result, Merged) or result.simulated is None:
+    if result.simulated is None:
         return None
     names = titles(*_UNITS)
     worlds = {LINE: result, SIMULATED: result.simulated}

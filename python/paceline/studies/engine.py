@@ -20,10 +20,11 @@ from paceline.frames import find
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
 from paceline.scenario import data_folders
-from paceline.studies import experiment, nearest, results, words
+from paceline.studies import experiment, markdown, nearest, results
 from paceline.studies.definition import Study, load
 from paceline.studies.experiment import Context, Files, Parameter, Row
-from paceline.studies.judge import Comparison, judged
+from paceline.studies.judge import Comparison, comparison_csv, judged
+from paceline.studies.markdown import Cells
 from paceline.studies.nearest import Near
 from paceline.studies.progress import Progress, State
 from paceline.studies.rows import Rows
@@ -32,7 +33,6 @@ from paceline.studies.spec import DefinitionError, about, line_of
 from paceline.studies.store import FOLDER, Store, Table
 from paceline.studies.tables import by_factor
 from paceline.studies.tune import TuningResult, tune
-from paceline.studies.words import Cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +91,7 @@ class StudyResult:
     @property
     def verdict_markdown(self) -> str:
         """The verdict as a README has it: published figures beside ours, and the nearest set-ups."""
-        parts = [words.verdict_markdown(self.comparison)] if self.comparison else []
+        parts = [markdown.verdict_markdown(self.comparison)] if self.comparison else []
         if self.study.nearest:
             parts.append(nearest.markdown(self.nearest))
         return "\n".join(parts)
@@ -333,7 +333,7 @@ def _compared(result: StudyResult, folder: OutputFolder) -> StudyResult:
         nearest=nearest.nearest(study.nearest, study.designs, rows),
     )
     if study.published or study.nearest:
-        folder.stage("comparison.csv", words.comparison_csv(result.comparison))
+        folder.stage("comparison.csv", comparison_csv(result.comparison))
         folder.stage("verdict.md", result.verdict_markdown)
     for name, table in result.tables.items():
         folder.stage(f"tables/{name}.md", str(table))

@@ -15,10 +15,10 @@ from paceline.studies.factors import Factor, Point
 from paceline.studies.progress import Progress
 from paceline.studies.runner import Runner
 from paceline.studies.search import library
+from paceline.studies.search_definition import MARGIN, Bench, Search
 from paceline.studies.store import Store
 from paceline.studies.trials import Measured, Measurements, TaskRunner, died, run
 from paceline.studies.tune import bench_of
-from paceline.studies.tuning import MARGIN, Bench, Search
 
 if TYPE_CHECKING:
     import numpy as np
@@ -212,11 +212,11 @@ def _problem(factors: tuple[Factor, ...] | list[Factor]) -> dict[str, Any]:
 
 
 def _stage(folder: OutputFolder, result: SensitivityResult) -> None:
-    from paceline.studies import searched
+    from paceline.plots.search import draw_sensitivity
     from paceline.studies.report import render_sensitivity
 
     folder.stage("sensitivity.csv", sensitivity_frame(result).to_csv(index=False))
-    svgs = stage_pictures(folder, searched.draw_sensitivity(result).items())
+    svgs = stage_pictures(folder, draw_sensitivity(result).items())
     folder.stage("report.html", render_sensitivity(result, svgs))
 
 

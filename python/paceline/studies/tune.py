@@ -21,9 +21,9 @@ from paceline.studies.duels import Duel, duel
 from paceline.studies.progress import Progress
 from paceline.studies.runner import Runner
 from paceline.studies.search import Found, explore
+from paceline.studies.search_definition import MARGIN, Bench, Search, Tuning
 from paceline.studies.store import Store, Table
 from paceline.studies.trials import Measured, Measurements, TaskRunner, died, run
-from paceline.studies.tuning import MARGIN, Bench, Search, Tuning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,13 +170,13 @@ def _judge(bench: Bench, found: Found, runner: TaskRunner, table: Table, progres
 
 
 def _stage(folder: OutputFolder, result: TuningResult) -> None:
-    from paceline.studies import searched
+    from paceline.plots.search import draw
     from paceline.studies.report import render_tuning
 
     folder.stage("trials.parquet", parquet_bytes(_table(trials_frame(result))))
     folder.stage("held_out.parquet", parquet_bytes(_table(held_out_frame(result))))
     folder.stage("sets.toml", sets_toml(result))
-    svgs = stage_pictures(folder, searched.draw(result.tuning, result.judged).items())
+    svgs = stage_pictures(folder, draw(result.tuning, result.judged).items())
     folder.stage("report.html", render_tuning(result, svgs))
 
 
