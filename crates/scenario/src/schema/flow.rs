@@ -353,7 +353,7 @@ fn clock_steps(node: &Node<'_>) -> Result<ClockSteps, ScenarioError> {
 
 fn playout(node: &Node<'_>) -> Result<PlayoutConfig, ScenarioError> {
     let table = node.table("a playout such as { kind = \"fixed\", delay = \"100ms\" }")?;
-    let mut playout: PlayoutConfig = params::kind(&table, None, &[])?;
+    let mut playout: PlayoutConfig = params::kind(&table, None)?;
     params::read(&table, &mut playout, &["kind"])?;
     Ok(playout)
 }
