@@ -16,9 +16,10 @@ import pytest
 import paceline
 from conftest import CALL, ROOT, Run
 from paceline.browser.chromium import NAMES, find
-from paceline.comparison import conditions, definition, pictures, statistics
+from paceline.comparison import conditions, definition, statistics
 from paceline.comparison.contenders import contenders
 from paceline.errors import OutputError, PacelineError, StudyError, UsageError
+from paceline.plots import comparison
 
 SHORT = CALL.replace('"10s"', '"2s"').replace('["5s", "4Mbps"]', '["1s", "4Mbps"]')
 
@@ -98,7 +99,7 @@ def test_the_folder_has_all_that_was_found(compared: paceline.ComparisonResult) 
     assert json.loads((out / "ranking.json").read_text())["utilities"] == compared.ranking.utilities
     names = {path.name for path in (out / "plots").iterdir()}
     assert names >= {"rate-delay.svg", "rate-delay.png", "one_way_delay.svg", "frame_delay.png", "series-01-short.png"}
-    table = pictures.series(compared, "short", FILE)
+    table = comparison.series(compared, "short", FILE)
     assert table["time_s"].iloc[-1] == 2.0
     assert set(table["capacity_mbps"].round(6)) == {4.0, 8.0}
     rows = pd.read_parquet(compared.results_file)

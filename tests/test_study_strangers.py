@@ -16,9 +16,9 @@ from paceline.errors import OutputError, StudyError
 from paceline.outputs import OutputFolder
 from paceline.studies import queries
 from paceline.studies.definition import load
+from paceline.studies.markdown import Cells
 from paceline.studies.queries import Queries, QueryError
 from paceline.studies.rows import Rows
-from paceline.studies.words import Cells
 
 STUDY = """\
 name = "strange"

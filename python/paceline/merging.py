@@ -68,7 +68,6 @@ class Merged(Result):
         self.ends = dict(ends)
         """The record of each end."""
         self.simulated = simulated
-        """The same scenario in the simulator, where it was asked for."""
         self._keeps_ends = keeps_ends
 
     @cached_property

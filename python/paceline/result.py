@@ -40,6 +40,9 @@ class Output(Protocol):
 class Result:
     """The outcome of one run, simulated or over a real network."""
 
+    simulated: Result | None = None
+    """The same scenario in the simulator, beside a call over a line, where it was asked for."""
+
     def __init__(self, output: Output, loaded: LoadedScenario | None, videos: Sequence[Video] = ()) -> None:
         self._output = output
         self.videos = tuple(videos)

@@ -15,7 +15,6 @@ AFTERWARDS = (
     "comparison",
     "plots",
     "studies/judge.py",
-    "studies/pictures.py",
     "studies/queries.py",
     "studies/query_process.py",
     "studies/report.py",

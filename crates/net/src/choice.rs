@@ -3,7 +3,7 @@
 use crate::NetError;
 use crate::socket::UdpPort;
 use crate::transports::Over;
-use paceline_scenario::build::FlowParts;
+use paceline_scenario::assembly::FlowParts;
 use paceline_scenario::{CouplingSpec, FlowSpec, Loaded, Scenario};
 use std::net::SocketAddr;
 use std::ops::Deref;

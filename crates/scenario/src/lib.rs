@@ -3,10 +3,11 @@
 //! Lives between the parts and the drivers: it reads the text of a scenario and builds links, endpoints and recorders from
 //! it. It opens the files that a scenario names, and nothing else.
 
-pub mod build;
+pub mod assembly;
 mod error;
 mod files;
 mod networks;
+mod nothing_arrived;
 mod overrides;
 mod params;
 mod rate;
@@ -23,7 +24,7 @@ pub mod transports;
 mod typed;
 mod write;
 
-pub use build::{Loaded, Origin, load};
+pub use assembly::{Loaded, Origin, load};
 pub use error::{Place, ScenarioError, nearest};
 pub use files::{FileError, Loader, MAX_FILE};
 pub use networks::{Given, NETWORKS, Network};

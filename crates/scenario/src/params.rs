@@ -1,7 +1,7 @@
 //! Declared parameters in a scenario: read from a table with every check, and written back.
 
 use crate::error::ScenarioError;
-use crate::reader::{Node, NotYet, Table};
+use crate::reader::{Node, Table};
 use paceline_units::param::{
     self, Kind, Kinds, Need, ParamError, ParamSet, ProfiledKinds, Profiles, Reason, Spec, UNLIMITED, Value,
 };
@@ -77,28 +77,21 @@ pub(crate) fn blame(table: &Table<'_>, error: &ParamError) -> ScenarioError {
 
 /// One of a family, chosen by the key `kind`, with what `table` says of it; `usual` without that key, if there is a usual
 /// one. The table may have the keys of `more` beside.
-pub(crate) fn kind<K: Kinds>(
-    table: &Table<'_>,
-    usual: Option<&'static str>,
-    not_yet: NotYet,
-) -> Result<K, ScenarioError> {
+pub(crate) fn kind<K: Kinds>(table: &Table<'_>, usual: Option<&'static str>) -> Result<K, ScenarioError> {
     let kind = match (table.find("kind"), usual) {
         (None, Some(usual)) => usual,
         (None, None) => return Err(table.missing("kind", &one_of(&K::kinds()))),
-        (Some(node), _) => node.name(&K::kinds(), not_yet)?,
+        (Some(node), _) => node.name(&K::kinds())?,
     };
     K::of(kind).ok_or_else(|| table.missing("kind", &one_of(&K::kinds())))
 }
 
 /// One of a family, chosen by the keys `kind` and `profile` of `table`, and the name of the profile.
-pub(crate) fn profiled<K: ProfiledKinds>(
-    table: &Table<'_>,
-    not_yet: NotYet,
-) -> Result<(K, &'static str), ScenarioError> {
-    let usual: K = kind(table, None, not_yet)?;
+pub(crate) fn profiled<K: ProfiledKinds>(table: &Table<'_>) -> Result<(K, &'static str), ScenarioError> {
+    let usual: K = kind(table, None)?;
     let profile = table.find("profile").map(|node| {
         let profiles: Vec<_> = usual.profiles().iter().map(|(name, _)| *name).collect();
-        node.name(&profiles, &[])
+        node.name(&profiles)
     });
     K::with_profile(usual.kind(), profile.transpose()?)
         .ok_or_else(|| table.missing("kind", &one_of(&K::kinds())))
@@ -108,7 +101,7 @@ pub(crate) fn profiled<K: ProfiledKinds>(
 pub(crate) fn profile<P: Profiles + Default>(table: &Table<'_>) -> Result<P, ScenarioError> {
     let Some(node) = table.find("profile") else { return Ok(P::default()) };
     let names: Vec<_> = P::PROFILES.iter().map(|(name, _)| *name).collect();
-    P::profile(node.name(&names, &[])?).ok_or_else(|| node.fail(&one_of(&names)))
+    P::profile(node.name(&names)?).ok_or_else(|| node.fail(&one_of(&names)))
 }
 
 fn missing(table: &Table<'_>, spec: &Spec) -> ScenarioError {
@@ -132,7 +125,7 @@ fn value(spec: &Spec, node: &Node<'_>) -> Result<Value, ScenarioError> {
         Kind::Ratio => Value::Ratio(node.any_number(&spec.expected())?),
         Kind::Count => Value::Count(node.whole(&spec.expected())?),
         Kind::Flag => Value::Flag(node.flag()?),
-        Kind::Name(names) => Value::Name(node.name(names, &[])?),
+        Kind::Name(names) => Value::Name(node.name(names)?),
         Kind::Text(_, expected) => match node.as_text() {
             Some(text) => Value::Text(text.into()),
             None => Value::Count(node.whole(expected)?),

@@ -40,9 +40,6 @@ impl Input<'_> {
     }
 }
 
-/// A name that a newer version will know.
-pub(crate) type NotYet = &'static [&'static str];
-
 /// A value, with its dotted path and its place in the text.
 #[derive(Clone)]
 pub(crate) struct Node<'a> {
@@ -83,23 +80,12 @@ impl<'a> Node<'a> {
         if let DeValue::Boolean(flag) = self.value { Some(*flag) } else { None }
     }
 
-    /// One of several names.
-    pub(crate) fn choice<T: Clone>(&self, known: &[(&str, T)], not_yet: NotYet) -> Result<T, ScenarioError> {
-        let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
-        let name = self.name(&names, not_yet)?;
-        let found = known.iter().find(|(known, _)| *known == name);
-        found.map(|(_, value)| value.clone()).ok_or_else(|| self.fail(&one_of(&names)))
-    }
-
     /// One of `names`.
-    pub(crate) fn name<'n>(&self, names: &[&'n str], not_yet: NotYet) -> Result<&'n str, ScenarioError> {
+    pub(crate) fn name<'n>(&self, names: &[&'n str]) -> Result<&'n str, ScenarioError> {
         let expected = one_of(names);
         let text = self.text(&expected)?;
         if let Some(name) = names.iter().find(|name| **name == text) {
             return Ok(name);
-        }
-        if not_yet.contains(&text) {
-            return Err(self.fail(&format!("{expected}: \"{text}\" is not in this version yet")));
         }
         Err(self.fail_near(&expected, text, names))
     }
@@ -110,7 +96,7 @@ impl<'a> Node<'a> {
         names: &[&str],
         of: impl Fn(&str) -> Option<T>,
     ) -> Result<T, ScenarioError> {
-        of(self.name(names, &[])?).ok_or_else(|| self.fail(&one_of(names)))
+        of(self.name(names)?).ok_or_else(|| self.fail(&one_of(names)))
     }
 
     /// The error of this value, which is none of `names`.
@@ -274,7 +260,7 @@ impl<'a> Table<'a> {
     }
 
     fn path_of(&self, key: &str) -> String {
-        let key = crate::overrides::quoted_key(key);
+        let key = quoted_key(key);
         if self.path.is_empty() { key } else { format!("{}.{key}", self.path) }
     }
 
@@ -387,4 +373,10 @@ fn describe(value: &DeValue<'_>) -> String {
         DeValue::Array(items) => format!("a list of {}", items.len()),
         DeValue::Table(_) => "a table".into(),
     }
+}
+
+/// A key as a dotted path spells it: quoted only if it must be.
+pub(crate) fn quoted_key(key: &str) -> String {
+    let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if bare { key.into() } else { toml::Value::String(key.replace(['\n', '\r'], " ")).to_string() }
 }

@@ -6,7 +6,7 @@
 
 use crate::transports::Spelling;
 use paceline_scenario::Scenario;
-use paceline_scenario::build::FlowParts;
+use paceline_scenario::assembly::FlowParts;
 use paceline_units::{Bytes, Ecn, Time};
 use paceline_wire::capture::{self, Direction};
 use paceline_wire::ip::{self, Addresses};

@@ -13,7 +13,7 @@ use paceline_link::Link;
 use paceline_metrics::TimeSeries;
 use paceline_metrics::{Facts, FlowRecorder, LinkRecorder, PairsRecorder, flow_series, link_series};
 use paceline_metrics::{Fairness, Summary};
-use paceline_scenario::build::FlowParts;
+use paceline_scenario::assembly::FlowParts;
 use paceline_scenario::{Loaded, Scenario};
 use paceline_units::param::ParamError;
 use paceline_units::{Time, TimeDelta};

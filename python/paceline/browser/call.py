@@ -95,7 +95,7 @@ class BrowserCall:
 
     def plot(self) -> Figure:
         """The views of both ends and of the links, in one picture."""
-        from paceline.browser.picture import draw
+        from paceline.plots.browser import draw
 
         return draw(self)
 
@@ -106,7 +106,7 @@ class BrowserCall:
         for folder, result in (("endpoint", self.endpoint), ("link", self.link)):
             files |= {f"{folder}/{name}": content for name, content in result.files().items()}
         if plots:
-            from paceline.browser.picture import pictures
+            from paceline.plots.browser import pictures
 
             files |= pictures(self)
         return files

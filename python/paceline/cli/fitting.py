@@ -60,7 +60,7 @@ def fit(options: FitOptions) -> None:
 
 
 def _rates(options: FitOptions) -> _Fitted:
-    from paceline.fitting.pictures import rates_figure
+    from paceline.plots.fitting import rates_figure
 
     columns = {"column": options.column, "time_column": options.time_column}
     numbered = {key: int(name) if name is not None and name.isdecimal() else name for key, name in columns.items()}
@@ -92,7 +92,7 @@ def _rates(options: FitOptions) -> _Fitted:
 
 
 def _frames(options: FitOptions) -> _Fitted:
-    from paceline.fitting.pictures import frames_figure
+    from paceline.plots.fitting import frames_figure
 
     for name in ("interval", "column", "time_column", "bounds", "states"):
         if getattr(options, name) != getattr(FitOptions, name):

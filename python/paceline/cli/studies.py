@@ -11,7 +11,7 @@ from paceline.cli.options import StudyOptions
 from paceline.cli.progress import duration, study_progress
 from paceline.cli.speak import printing, say, say_remade
 from paceline.errors import UsageError, printable
-from paceline.studies import words
+from paceline.studies import markdown
 from paceline.studies.definition import load
 from paceline.studies.engine import Plan, StudyResult, plan, prepare, run_study
 from paceline.studies.sensitivity import SensitivityResult, sensitivity
@@ -19,7 +19,7 @@ from paceline.studies.tune import Judged, TuningResult, tune
 
 if TYPE_CHECKING:
     from paceline.studies.duels import Difference, Duel
-    from paceline.studies.words import Cells
+    from paceline.studies.markdown import Cells
 
 TABLES_PRINTED = 8
 """More tables than these stand in the report alone."""
@@ -53,11 +53,11 @@ def _write_verdict(result: StudyResult) -> None:
     kinds = sorted({line.published.kind for line in result.comparison} - {"claim"})
     known = {
         "verdict": result.verdict_markdown,
-        "claims": words.claims_markdown(result.comparison),
-        **{f"claims {kind}": words.claims_markdown(result.comparison, kind) for kind in kinds},
+        "claims": markdown.claims_markdown(result.comparison),
+        **{f"claims {kind}": markdown.claims_markdown(result.comparison, kind) for kind in kinds},
         **{f"table {name}": str(table) for name, table in result.tables.items()},
     }
-    say(f"verdict written to {words.write_into_readme(result.study.folder, known)}")
+    say(f"verdict written to {markdown.write_into_readme(result.study.folder, known)}")
     for name in result.study.pictures:
         shown = result.study.folder / f"{name}.png"
         if shown.is_file():

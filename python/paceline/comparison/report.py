@@ -10,11 +10,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from paceline.comparison.figures import DELAYS, FIGURES, Figure
-from paceline.comparison.pictures import series
 from paceline.comparison.statistics import ALIKE, CONFIDENCE, FEW, FEW_SEEDS, NO_FIGURE, NO_SEED, ONE_SEED, SAME
+from paceline.plots.comparison import series
 from paceline.plots.style import CYCLE, DASHES
+from paceline.studies.estimates import three
 from paceline.studies.report import inline, page
-from paceline.studies.words import three
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -165,17 +165,18 @@ def _failures(runs: pd.DataFrame) -> list[Failure]:
 
 
 def _report(result: ComparisonResult, folder: OutputFolder) -> None:
-    from paceline.comparison import pictures, report
+    from paceline.comparison import report
+    from paceline.plots.comparison import all_series, drawn
     from paceline.plots.style import image, stage_pictures
 
-    drawn = stage_pictures(folder, pictures.drawn(result))
-    for name, figure in pictures.all_series(result):
+    pictures = stage_pictures(folder, drawn(result))
+    for name, figure in all_series(result):
         folder.stage(f"plots/{name}.png", image(figure, "png"))
     for name in ("medians", "differences"):
         table: pd.DataFrame = getattr(result, name)
         folder.stage(f"{name}.csv", table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
     folder.stage("ranking.json", json.dumps(ranking_document(result), indent=1) + "\n")
-    folder.stage("report.html", report.render(result, drawn))
+    folder.stage("report.html", report.render(result, pictures))
 
 
 def ranking_document(result: ComparisonResult) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from paceline.comparison.figures import DELAYS, FIGURES, PARTS, quantile_column
-from paceline.studies.words import half_interval
+from paceline.studies.estimates import half_interval
 
 if TYPE_CHECKING:
     import numpy as np

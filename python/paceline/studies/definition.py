@@ -15,18 +15,19 @@ from typing import Any
 from paceline import disk
 from paceline.errors import DataNotFound, ScenarioError, StudyError
 from paceline.plots import PLOTS
+from paceline.plots.study import Across, Against, Curves, Levels, Numbers, Picture
+from paceline.plots.study_series import Runs
 from paceline.scenario import as_pairs, decoded
 from paceline.studies import designs
 from paceline.studies.designs import Design, DesignSpec, Experiments, Grid, Seed
 from paceline.studies.experiment import Experiment
+from paceline.studies.external_runs import Recorded, RecordedSpec, from_published
 from paceline.studies.factors import Factor, Point
 from paceline.studies.judge import Published, Rule, read_published
-from paceline.studies.kept import Runs
 from paceline.studies.metrics import Metric, MetricSpec
 from paceline.studies.nearest import Reading, read_reading
-from paceline.studies.pictures import Across, Against, Curves, Levels, Numbers, Picture
-from paceline.studies.recorded import Recorded, RecordedSpec, from_published
 from paceline.studies.rows import Rows
+from paceline.studies.search_definition import Tuning, TuningSpec, tuning_of
 from paceline.studies.spec import (
     DefinitionError,
     Settings,
@@ -37,7 +38,6 @@ from paceline.studies.spec import (
     read_all,
 )
 from paceline.studies.tables import Table
-from paceline.studies.tuning import Tuning, TuningSpec, tuning_of
 from paceline.toml import TOMLDecodeError, loads
 
 PictureSpec = Levels | Numbers | Against | Curves | Across | Runs

@@ -12,8 +12,8 @@ from msgspec import Meta
 
 from paceline.scenario import as_pairs
 from paceline.studies.factors import Factor, Point
+from paceline.studies.real_time import WORLDS, World, WorldName
 from paceline.studies.spec import DefinitionError, Named, Settings, Value, expect_known
-from paceline.studies.worlds import WORLDS, World, WorldName
 
 if TYPE_CHECKING:
     import numpy as np

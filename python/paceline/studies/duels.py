@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from paceline.studies.estimates import half_interval
+from paceline.studies.search_definition import Objective, Tuning
 from paceline.studies.trials import Runs
-from paceline.studies.tuning import Objective, Tuning
-from paceline.studies.words import half_interval
 
 LEAD = 0.2
 """A larger lead under one condition counts as this much for the margin: a fifth, in logarithms."""

@@ -20,10 +20,11 @@ from paceline.frames import find
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
 from paceline.scenario import data_folders
-from paceline.studies import experiment, nearest, results, words
+from paceline.studies import experiment, markdown, nearest, results
 from paceline.studies.definition import Study, load
 from paceline.studies.experiment import Context, Files, Parameter, Row
-from paceline.studies.judge import Comparison, judged
+from paceline.studies.judge import Comparison, comparison_csv, judged
+from paceline.studies.markdown import Cells
 from paceline.studies.nearest import Near
 from paceline.studies.progress import Progress, State
 from paceline.studies.rows import Rows
@@ -32,7 +33,6 @@ from paceline.studies.spec import DefinitionError, about, line_of
 from paceline.studies.store import FOLDER, Store, Table
 from paceline.studies.tables import by_factor
 from paceline.studies.tune import TuningResult, tune
-from paceline.studies.words import Cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +91,7 @@ class StudyResult:
     @property
     def verdict_markdown(self) -> str:
         """The verdict as a README has it: published figures beside ours, and the nearest set-ups."""
-        parts = [words.verdict_markdown(self.comparison)] if self.comparison else []
+        parts = [markdown.verdict_markdown(self.comparison)] if self.comparison else []
         if self.study.nearest:
             parts.append(nearest.markdown(self.nearest))
         return "\n".join(parts)
@@ -143,12 +143,29 @@ def run_study(
 ) -> StudyResult:
     """Runs what is not finished of a study, compares, and writes all outputs; `paceline.study` says more."""
     study = load(name)
-    if not len(study):
-        tuned = tune(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, progress=progress)
-        return StudyResult(study, tuned.out, State(study.name, 0, 0, 0, 0), searches=tuned)
+    here = Path(out)
+    result = StudyResult(study, here, State(study.name, 0, 0, 0, 0))
+    if len(study):
+        result = _run_experiments(study, here, workers, dask, fresh, data, progress)
+        here /= "searches"
+    if study.tuning is not None:
+        tuned = tune(study, out=here, workers=workers, dask=dask, fresh=fresh, data=data, progress=progress)
+        result = replace(result, searches=tuned)
+    return result
+
+
+def _run_experiments(
+    study: Study,
+    out: Path,
+    workers: int | None,
+    dask: str | None,
+    fresh: bool,
+    data: str | os.PathLike[str] | None,
+    progress: Progress | None,
+) -> StudyResult:
     context, missing = prepare(study, data)
     if missing and progress is None:
-        warnings.warn(f"{missing}: generated traces are used and nothing is judged", stacklevel=3)
+        warnings.warn(f"{missing}: generated traces are used and nothing is judged", stacklevel=4)
     folder = OutputFolder(out)
     known = not fresh and (folder.path / FOLDER).exists()
     first = {} if known else _first_rows(context)
@@ -156,12 +173,7 @@ def run_study(
         identity = {**study.identity, "traces": _digest(context)}
         ran = run_rows(context, store, identity, first=first, workers=workers, dask=dask, progress=progress)
         result = StudyResult(study, folder.path, ran.state, missing, error=ran.error, remade=ran.remade)
-        result = _compared(result, folder)
-    if study.tuning is not None:
-        own = folder.path / "searches"
-        tuned = tune(name, out=own, workers=workers, dask=dask, fresh=fresh, data=data, progress=progress)
-        result = replace(result, searches=tuned)
-    return result
+        return _compared(result, folder)
 
 
 def prepare(study: Study, data: str | os.PathLike[str] | None = None) -> tuple[Context, str | None]:
@@ -333,7 +345,7 @@ def _compared(result: StudyResult, folder: OutputFolder) -> StudyResult:
         nearest=nearest.nearest(study.nearest, study.designs, rows),
     )
     if study.published or study.nearest:
-        folder.stage("comparison.csv", words.comparison_csv(result.comparison))
+        folder.stage("comparison.csv", comparison_csv(result.comparison))
         folder.stage("verdict.md", result.verdict_markdown)
     for name, table in result.tables.items():
         folder.stage(f"tables/{name}.md", str(table))

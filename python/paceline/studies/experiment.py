@@ -13,7 +13,7 @@ import msgspec
 
 from paceline.errors import PacelineError, StudyError
 from paceline.scenario import ScenarioText, data_folders
-from paceline.studies import worlds
+from paceline.studies import real_time
 from paceline.studies.designs import Design, Experiments
 from paceline.studies.factors import Point
 
@@ -147,7 +147,7 @@ def measured(context: Context, index: int, point: Point | None = None) -> tuple[
     experiment = context.study.experiment(index, point)
     loaded = context.scenario(experiment).load()
     world = experiment.design.spec.world
-    result = worlds.run(world, loaded)
+    result = real_time.run(world, loaded)
     row = Row(index, seed=int(result.summary["seed"]))
     if experiment.plots is not None and result.flows_arrow.num_rows == 0:
         raise StudyError(

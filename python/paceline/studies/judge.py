@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -179,3 +180,23 @@ def _rows(path: Path) -> Iterator[Published]:
                 yield read(f"line {reader.line_num}", found, Published, strict=False)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DefinitionError("", f"cannot be read: {error}") from None
+
+
+def comparison_csv(lines: list[Comparison]) -> str:
+    """Published, ours, difference and verdict, one line for each published figure."""
+    beside = list(dict.fromkeys(title for line in lines for title in line.beside))
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    head = ("id", "experiment", "where", "kind", "statement", "published", "unit", "metric", "ours")
+    writer.writerow([*head, "difference", "difference_percent", "rule", "verdict", *beside, "note"])
+    for line in lines:
+        row = line.published
+        figures = (_six(line.ours), _six(line.difference), _six(line.difference_percent))
+        others = (_six(line.beside.get(title)) for title in beside)
+        said = (row.id, row.experiment, row.where, row.kind, row.statement, _six(row.published), row.unit)
+        writer.writerow([*said, row.metric or "", *figures, row.rule, line.verdict, *others, row.note])
+    return sink.getvalue()
+
+
+def _six(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"

@@ -13,8 +13,8 @@ from paceline.errors import one_of
 from paceline.frames import source_frames
 from paceline.series import moving_mean
 from paceline.simulation import registry
+from paceline.studies.real_time import WorldName
 from paceline.studies.spec import DefinitionError, Named
-from paceline.studies.worlds import WorldName
 from paceline.toml import loads
 
 if TYPE_CHECKING:

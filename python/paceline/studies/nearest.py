@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paceline.studies.designs import Design
+from paceline.studies.estimates import short
+from paceline.studies.markdown import Cells
 from paceline.studies.spec import DefinitionError
-from paceline.studies.words import Cells, short
 
 if TYPE_CHECKING:
     import pandas as pd

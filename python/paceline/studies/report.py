@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 from paceline.errors import StudyError
 from paceline.plots import PLOTS
 from paceline.studies.designs import Design, Experiments
+from paceline.studies.estimates import short
 from paceline.studies.judge import VERDICTS, Comparison
-from paceline.studies.words import short
 from paceline.version import __version__
 
 if TYPE_CHECKING:

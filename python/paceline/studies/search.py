@@ -17,8 +17,8 @@ from paceline.errors import ExperimentError, UsageError
 from paceline.studies.duels import differences
 from paceline.studies.factors import Factor, Point
 from paceline.studies.progress import Progress
+from paceline.studies.search_definition import MARGIN, Bench, Pick, Search, Tuning
 from paceline.studies.trials import Measured, Measurements
-from paceline.studies.tuning import MARGIN, Bench, Pick, Search, Tuning
 
 
 @dataclass(frozen=True)

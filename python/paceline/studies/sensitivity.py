@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 from paceline.errors import ExperimentError, UsageError
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
+from paceline.studies.definition import Study, load
 from paceline.studies.factors import Factor, Point
 from paceline.studies.progress import Progress
 from paceline.studies.runner import Runner
 from paceline.studies.search import library
+from paceline.studies.search_definition import MARGIN, Bench, Search
 from paceline.studies.store import Store
 from paceline.studies.trials import Measured, Measurements, TaskRunner, died, run
 from paceline.studies.tune import bench_of
-from paceline.studies.tuning import MARGIN, Bench, Search
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from paceline.studies.definition import Study
 
 LEVELS = 4
 """Number of levels of the grid that Morris' trajectories move on."""
@@ -110,7 +110,7 @@ def sensitivity(
         DataNotFound: A recording is not there.
         OutputError: `out` cannot be written, or another process does; what is finished is kept.
     """
-    bench = bench_of(name, data)
+    bench = bench_of(load(name), data)
     chosen = bench.tuning.search(next(iter(bench.tuning.searches)) if search is None else search)
     folder = OutputFolder(out)
     with Store(folder.path, fresh=fresh) as store, folder:
@@ -212,11 +212,11 @@ def _problem(factors: tuple[Factor, ...] | list[Factor]) -> dict[str, Any]:
 
 
 def _stage(folder: OutputFolder, result: SensitivityResult) -> None:
-    from paceline.studies import searched
+    from paceline.plots.search import draw_sensitivity
     from paceline.studies.report import render_sensitivity
 
     folder.stage("sensitivity.csv", sensitivity_frame(result).to_csv(index=False))
-    svgs = stage_pictures(folder, searched.draw_sensitivity(result).items())
+    svgs = stage_pictures(folder, draw_sensitivity(result).items())
     folder.stage("report.html", render_sensitivity(result, svgs))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from paceline.studies.estimates import estimate, three
 from paceline.studies.factors import Factor
+from paceline.studies.markdown import Cells
 from paceline.studies.rows import equals, is_number
 from paceline.studies.spec import Named, Value, expect_known
-from paceline.studies.words import Cells, estimate, three
 
 if TYPE_CHECKING:
     import pandas as pd

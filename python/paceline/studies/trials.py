@@ -12,9 +12,9 @@ from paceline.studies.experiment import Row
 from paceline.studies.factors import Point
 from paceline.studies.progress import Progress, State
 from paceline.studies.runner import Runner
+from paceline.studies.search_definition import Bench, Search, Tuning
 from paceline.studies.spec import Value
 from paceline.studies.store import Table
-from paceline.studies.tuning import Bench, Search, Tuning
 
 Runs = dict[str, dict[str, float]]
 """The figures of a set's runs: by condition, then by the name of the metric."""

@@ -21,9 +21,9 @@ from paceline.studies.duels import Duel, duel
 from paceline.studies.progress import Progress
 from paceline.studies.runner import Runner
 from paceline.studies.search import Found, explore
+from paceline.studies.search_definition import MARGIN, Bench, Search, Tuning
 from paceline.studies.store import Store, Table
 from paceline.studies.trials import Measured, Measurements, TaskRunner, died, run
-from paceline.studies.tuning import MARGIN, Bench, Search, Tuning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +70,7 @@ class TuningResult:
 
 
 def tune(
-    name: str | os.PathLike[str],
+    name: str | os.PathLike[str] | Study,
     *,
     out: str | os.PathLike[str],
     searches: tuple[str, ...] = (),
@@ -84,7 +84,7 @@ def tune(
     """Runs the searches of a study, and judges what they found.
 
     Args:
-        name: A study with searches, or its folder.
+        name: A study with searches, its folder, or the study as it was read.
         out: Where the results go; what an earlier search measured there is taken over.
         searches: Which of its searches; all unless given.
         trials: How many trials of each, in place of the definition's: a quick look, or a longer search.
@@ -100,7 +100,8 @@ def tune(
         DataNotFound: A recording is not there.
         OutputError: `out` cannot be written, or another process does; what is finished is kept.
     """
-    bench = bench_of(name, data)
+    study = name if isinstance(name, Study) else load(name)
+    bench = bench_of(study, data)
     chosen = _chosen(bench.tuning, searches)
     for search in chosen:
         if (trials or search.trials) < len(search.baselines):
@@ -123,9 +124,8 @@ def tune(
     return result
 
 
-def bench_of(name: str | os.PathLike[str], data: str | os.PathLike[str] | None) -> Bench:
-    """The searches of the study of that name, checked."""
-    study = load(name)
+def bench_of(study: Study, data: str | os.PathLike[str] | None) -> Bench:
+    """The searches of a study, checked."""
     if study.tuning is None:
         raise StudyError(
             f"{study.folder / 'study.toml'}: found no searches, expected a study with some, such as scream-tune; "
@@ -170,13 +170,13 @@ def _judge(bench: Bench, found: Found, runner: TaskRunner, table: Table, progres
 
 
 def _stage(folder: OutputFolder, result: TuningResult) -> None:
-    from paceline.studies import searched
+    from paceline.plots.search import draw
     from paceline.studies.report import render_tuning
 
     folder.stage("trials.parquet", parquet_bytes(_table(trials_frame(result))))
     folder.stage("held_out.parquet", parquet_bytes(_table(held_out_frame(result))))
     folder.stage("sets.toml", sets_toml(result))
-    svgs = stage_pictures(folder, searched.draw(result.tuning, result.judged).items())
+    svgs = stage_pictures(folder, draw(result.tuning, result.judged).items())
     folder.stage("report.html", render_tuning(result, svgs))
 
 

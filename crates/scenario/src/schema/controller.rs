@@ -11,8 +11,6 @@ use paceline_units::text::{format_size, one_of};
 use paceline_units::{Bitrate, Bytes, params};
 
 const CONTROLLER: &str = "a controller such as { kind = \"scream\", profile = \"rfc8298\" }";
-/// Controllers of later versions.
-const NOT_YET: [&str; 3] = ["scream2", "nada", "learned"];
 /// The names of a stream's limits before `bitrate`.
 const LIMITS: [&str; 3] = ["target_bitrate_min", "target_bitrate_start", "target_bitrate_max"];
 
@@ -49,10 +47,10 @@ pub(super) fn parse(flow: &Table<'_>) -> Result<Choice, ScenarioError> {
         }
     };
     if node.as_text().is_some() {
-        return named(flow, node.name(&ControllerParams::kinds(), &NOT_YET)?, transport);
+        return named(flow, node.name(&ControllerParams::kinds())?, transport);
     }
     let table = node.table(CONTROLLER)?;
-    let (mut params, profile) = params::profiled(&table, &NOT_YET)?;
+    let (mut params, profile) = params::profiled(&table)?;
     let transport = transport(&params)?;
     params::set(&table, &mut params, &["kind", "profile"])?;
     finish(flow, Some(&table), transport, ControllerSpec { profile: profile.into(), params })

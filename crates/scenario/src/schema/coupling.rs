@@ -30,7 +30,7 @@ pub(super) fn parse(
     let tables = root.find("coupling").map(|node| node.table("tables [coupling.NAME]")).transpose()?;
     for (name, node) in tables.as_ref().map_or(Ok(Vec::new()), named)? {
         let table = node.table("a table [coupling.NAME]")?;
-        let (mut params, profile): (CouplingParams, _) = params::profiled(&table, &[])?;
+        let (mut params, profile): (CouplingParams, _) = params::profiled(&table)?;
         let detection = detection(&table)?;
         if detection.is_some() {
             // Refused by a kind that leaves no choice.
@@ -195,7 +195,7 @@ fn group<'a>(
         let name = node.text("the name of a flow")?;
         let Some(meant) = called(name, flows, ranges) else {
             let names: Vec<_> = flows.iter().map(|flow| flow.name.as_str()).collect();
-            return Err(node.name(&names, &[]).err().unwrap_or_else(|| node.fail("the name of a flow")));
+            return Err(node.name(&names).err().unwrap_or_else(|| node.fail("the name of a flow")));
         };
         for flow in meant {
             if let Some((_, other)) = taken.iter().find(|(known, _)| *known == flow) {

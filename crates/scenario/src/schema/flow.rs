@@ -1,22 +1,16 @@
 //! `[flows.NAME]`.
 
 use super::controller::{self, Choice};
+use super::path::Surroundings;
 use super::{coupling, keys, link, path, source};
 use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
-use crate::spec::{FlowSpec, LinkSpec, PriorityStep, StreamLimits, StreamSpec};
+use crate::spec::{FlowSpec, PriorityStep, StreamLimits, StreamSpec};
 use crate::transports::{FlowTable, Transport};
 use paceline_cc::{AnyController, ControllerParams, FlowSetup};
 use paceline_media::PlayoutConfig;
 use paceline_units::{Bytes, EcnMode, TimeDelta};
-
-/// The objects that a flow's keys refer to.
-pub(super) struct Surroundings<'a> {
-    pub(super) duration: TimeDelta,
-    pub(super) seed: u64,
-    pub(super) links: &'a [LinkSpec],
-}
 
 pub(super) fn parse(
     name: &str,
@@ -212,7 +206,7 @@ fn first_weight(priority: &[PriorityStep]) -> f64 {
 
 fn playout(node: &Node<'_>) -> Result<PlayoutConfig, ScenarioError> {
     let table = node.table("a playout such as { kind = \"fixed\", delay = \"100ms\" }")?;
-    let mut playout: PlayoutConfig = params::kind(&table, None, &[])?;
+    let mut playout: PlayoutConfig = params::kind(&table, None)?;
     params::read(&table, &mut playout, &["kind"])?;
     Ok(playout)
 }

@@ -44,8 +44,8 @@ pub(super) fn parse(name: &str, node: &Node<'_>) -> Result<LinkSpec, ScenarioErr
     let Some(network) = table.find("network") else {
         return layered(name, &Layers { own: table, network: None });
     };
-    let known: Vec<_> = NETWORKS.iter().map(|known| known.name).collect();
-    let chosen = network.name(&known, &[])?;
+    let known: Vec<_> = NETWORKS.iter().map(|known| known.name.as_str()).collect();
+    let chosen = network.name(&known)?;
     let text = NETWORKS.iter().find(|known| known.name == chosen).map(Network::toml).unwrap_or_default();
     let input = Input { file: chosen, text: &text };
     let document = input.parse()?;
@@ -97,7 +97,7 @@ fn recorded(table: &Table<'_>, node: &Node<'_>) -> Result<RateSpec, ScenarioErro
         return trace(table, node.text("a file's name")?);
     }
     if let Some(node) = table.find("generator") {
-        node.choice(&[("mmwave", ())], &[])?;
+        node.name(&["mmwave"])?;
         return Ok(RateSpec::Mmwave(mmwave::parse(table)?));
     }
     table.only(&keys::names(keys::RATE))?;
@@ -165,7 +165,7 @@ fn family<K: Kinds>(table: &Layers<'_>, key: &str, expected: &str) -> Result<Opt
 
 fn chosen<K: Kinds>(node: &Node<'_>, expected: &str) -> Result<K, ScenarioError> {
     let table = node.table(expected)?;
-    let mut chosen = params::kind(&table, None, &[])?;
+    let mut chosen = params::kind(&table, None)?;
     params::read(&table, &mut chosen, &["kind"])?;
     Ok(chosen)
 }

@@ -13,7 +13,7 @@ const KEYS: [&str; 4] = ["kind", "limit", "packets", "bytes"];
 
 pub(super) fn parse(node: &Node<'_>, rate: &RateSpec) -> Result<QueueConfig, ScenarioError> {
     let table = node.table(QUEUE)?;
-    let mut config: QueueConfig = params::kind(&table, Some(QueueConfig::KINDS[0]), &[])?;
+    let mut config: QueueConfig = params::kind(&table, Some(QueueConfig::KINDS[0]))?;
     params::set(&table, &mut config, &KEYS)?;
     config.set_limit(limit(&table, rate, config.limit())?);
     config.check_at(Bitrate::MAX).map_err(|error| params::blame(&table, &error))?;

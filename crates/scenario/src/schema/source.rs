@@ -13,7 +13,7 @@ pub(crate) const SOURCE: &str =
     "a source such as { kind = \"trace-encoder\", generator = \"frames\", fps = 50 }";
 pub(crate) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
     let table = node.table(SOURCE)?;
-    let mut source: SourceSpec = params::kind(&table, None, &[])?;
+    let mut source: SourceSpec = params::kind(&table, None)?;
     if let SourceSpec::Rfc8593(spec) = &mut source {
         *spec = video_model(&table)?;
     }
@@ -53,11 +53,11 @@ fn generator(table: &Table<'_>, usual: DrawnFrames) -> Result<Option<FrameGenera
     let Some(node) = table.find("generator") else { return Ok(None) };
     let mut drawn = usual;
     if node.as_text().is_some() {
-        node.name(FrameGenerator::KINDS, &[])?;
+        node.name(FrameGenerator::KINDS)?;
         return Ok(Some(FrameGenerator::Frames(drawn)));
     }
     let table = node.table(GENERATOR)?;
-    let FrameGenerator::Frames(_) = params::kind(&table, None, &[])?;
+    let FrameGenerator::Frames(_) = params::kind(&table, None)?;
     if let Some(name) = table.find("preset").and_then(|node| node.as_text())
         && let Some(preset) = FRAME_PRESETS.iter().find(|preset| preset.name == name)
     {
@@ -84,11 +84,11 @@ fn pages(table: &Table<'_>) -> Result<Option<VectorGenerator>, ScenarioError> {
     let Some(node) = table.find("generator") else { return Ok(None) };
     let mut drawn = DrawnPages::default();
     if node.as_text().is_some() {
-        node.name(VectorGenerator::KINDS, &[])?;
+        node.name(VectorGenerator::KINDS)?;
         return Ok(Some(VectorGenerator::Web(drawn)));
     }
     let table = node.table(GENERATOR)?;
-    let VectorGenerator::Web(_) = params::kind(&table, None, &[])?;
+    let VectorGenerator::Web(_) = params::kind(&table, None)?;
     params::read(&table, &mut drawn, &["kind"])?;
     Ok(Some(VectorGenerator::Web(drawn)))
 }

@@ -13,7 +13,7 @@ pub use rtp::{ReceivingParts, RtpParts, RtpSpec, SendingWorld};
 pub use tcp::{ByteStream, TcpParts};
 pub use udp::{UdpParts, UdpSpec};
 
-use crate::build::Builder;
+use crate::assembly::Builder;
 use crate::error::ScenarioError;
 use crate::reader::{Node, Table};
 use crate::registry::Entry;

@@ -2,7 +2,7 @@
 
 use super::rtp::{self, RtpSpec};
 use super::{Configured, EndsParts, FlowEnds, FlowTable};
-use crate::build::Builder;
+use crate::assembly::Builder;
 use crate::error::ScenarioError;
 use crate::reader::Node;
 use crate::schema::source;

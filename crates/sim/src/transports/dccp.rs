@@ -7,7 +7,7 @@ use crate::log::MediaUnit;
 use crate::packet::PacketPool;
 use paceline_cc::ccid::CcidReceiver;
 use paceline_cc::{Controller, StreamId};
-use paceline_scenario::build::FlowParts;
+use paceline_scenario::assembly::FlowParts;
 use paceline_scenario::transports::{DccpParts, FlowCcids, Halves};
 use paceline_transport::dccp::{Ccids, DccpReceiver, DccpSender, FLOW_PORTS, open_pair};
 use paceline_units::Time;

@@ -18,7 +18,7 @@ use paceline_cc::reno::Reno;
 use paceline_cc::scream::Scream;
 use paceline_cc::uncontrolled::Uncontrolled;
 use paceline_cc::{NoReceiverHalf, StreamId};
-use paceline_scenario::build::FlowParts;
+use paceline_scenario::assembly::FlowParts;
 use paceline_scenario::transports::{DccpParts, EndsParts, Halves, RtpParts, TcpParts, UdpParts};
 use paceline_transport::{ReceivingEnd, SendingEnd};
 use paceline_units::Time;

@@ -6,7 +6,7 @@ use crate::flow::{Flow, FlowWiring};
 use crate::log::MediaUnit;
 use crate::packet::PacketPool;
 use paceline_cc::{AnyController, AnyReceiverHalf, Controller, ReceiverHalf, StreamId};
-use paceline_scenario::build::FlowParts;
+use paceline_scenario::assembly::FlowParts;
 use paceline_scenario::transports::{RtpParts, SendingWorld};
 use paceline_transport::rtp::{
     Header, PacketSpelling, ReportSpelling, RtpFeedback, RtpPacket, RtpReceiver, RtpSender, Ssrcs,

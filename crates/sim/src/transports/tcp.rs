@@ -6,7 +6,7 @@ use crate::flow::{Flow, FlowWiring};
 use crate::packet::PacketPool;
 use paceline_cc::{AnyController, Controller, StreamId};
 use paceline_media::Source;
-use paceline_scenario::build::FlowParts;
+use paceline_scenario::assembly::FlowParts;
 use paceline_scenario::transports::{ByteStream, TcpParts};
 use paceline_transport::tcp::conversations::{ConversationsReceiver, ConversationsSender};
 use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};

@@ -6,7 +6,7 @@ use crate::flow::{Flow, FlowWiring};
 use crate::packet::PacketPool;
 use paceline_cc::uncontrolled::Uncontrolled;
 use paceline_cc::{AnyController, Controller, StreamId};
-use paceline_scenario::build::FlowParts;
+use paceline_scenario::assembly::FlowParts;
 use paceline_scenario::transports::UdpParts;
 use paceline_transport::udp::{Datagram, UdpReceiver, UdpSender};
 use paceline_units::{Bytes, Time};

@@ -5,10 +5,10 @@ mod ccids;
 pub use ccids::{FlowCcids, Halves};
 
 use super::{Configured, EndsParts, FlowEnds, FlowTable};
-use crate::build::{Builder, wrong};
+use crate::assembly::{Builder, wrong};
 use crate::error::ScenarioError;
-use crate::overrides::quoted_key;
 use crate::params;
+use crate::reader::quoted_key;
 use crate::registry::{Entry, listed};
 use crate::schema::keys::key;
 use crate::source::SourceSpec;

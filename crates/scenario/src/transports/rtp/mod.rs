@@ -5,7 +5,7 @@ mod ends;
 pub use ends::{ReceivingParts, RtpParts, SendingWorld};
 
 use super::{Configured, EndsParts, FlowTable};
-use crate::build::{Builder, StreamParts};
+use crate::assembly::{Builder, StreamParts};
 use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};

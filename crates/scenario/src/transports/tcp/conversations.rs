@@ -1,6 +1,6 @@
 //! The connections of a flow whose source is `tmix`: read or drawn, and put in their place.
 
-use crate::build::{Builder, in_file, source_table, within, wrong};
+use crate::assembly::{Builder, in_file, source_table, within, wrong};
 use crate::error::ScenarioError;
 use crate::source::{TmixSpec, VectorGenerator};
 use crate::spec::FlowSpec;

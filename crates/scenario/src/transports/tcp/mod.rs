@@ -3,7 +3,7 @@
 mod conversations;
 
 use super::{Configured, EndsParts, FlowEnds, FlowTable};
-use crate::build::Builder;
+use crate::assembly::Builder;
 use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::Node;

@@ -7,7 +7,7 @@ import pytest
 
 from conftest import CALL
 from paceline.errors import StudyError
-from paceline.studies import kept
+from paceline.plots import study_series
 from paceline.studies.definition import load
 from paceline.studies.engine import run_study
 from paceline.studies.rows import Rows
@@ -98,10 +98,10 @@ def test_kept_runs_are_drawn_line_by_line(keeping: Path, tmp_path: Path) -> None
 
 def test_a_mean_over_time_and_a_distribution_are_exact() -> None:
     values = pd.DataFrame({"time_s": [0.5, 1.0, 1.5, 4.0], "value": [1.0, 3.0, 5.0, 10.0]})
-    means = kept.over_time(values, 1.0)
+    means = study_series.over_time(values, 1.0)
     assert means["time_s"].tolist() == [0.5, 1.5, 3.5]
     assert means["value"].tolist() == [2.0, 5.0, 10.0]
-    middles, parts = kept.distribution(values, 6.0)
+    middles, parts = study_series.distribution(values, 6.0)
     assert parts.sum() == 0.75, "what lies beyond the end counts in no bin"
     assert parts[(middles > 0.9) & (middles < 1.1)].sum() == 0.25
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from paceline.studies.duels import Duel
     from paceline.studies.search import Trial
+    from paceline.studies.search_definition import Tuning
     from paceline.studies.sensitivity import Estimate, SensitivityResult
     from paceline.studies.tune import Judged
-    from paceline.studies.tuning import Tuning
 
 MARKS = "sD^vP*X<>"
 PALE = "#D0D0D0"

@@ -1,4 +1,4 @@
-"""Where an experiment runs: in the simulator, or in real time on this machine, alone, against what others wrote."""
+"""The worlds of experiments: the simulator, or real time on this machine, alone or with the programs of others."""
 
 from __future__ import annotations
 

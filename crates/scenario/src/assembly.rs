@@ -9,6 +9,7 @@ use crate::error::{Place, ScenarioError};
 use crate::files::{FileError, Loader};
 use crate::overrides;
 use crate::rate::*;
+use crate::reader::quoted_key;
 use crate::remarks;
 use crate::schema;
 use crate::source::*;
@@ -121,7 +122,7 @@ impl Scenario {
 pub(crate) fn check_verbs(flow: &FlowSpec, used: &[Verb], executed: &[Verb]) -> Result<(), ScenarioError> {
     let Some(verb) = used.iter().find(|verb| !executed.contains(verb)) else { return Ok(()) };
     let (verb, transport) = (verb.name(), flow.transport.name());
-    let key = format!("flows.{}.controller", overrides::quoted_key(&flow.name));
+    let key = format!("flows.{}.controller", quoted_key(&flow.name));
     let expected =
         format!("a controller that does without {verb}: transport {transport} cannot execute them");
     Err(wrong(key, flow.controller.params.kind(), &expected))
@@ -133,7 +134,7 @@ fn check_ecn(flow: &FlowSpec, response: CeResponse) -> Result<(), ScenarioError>
         CeResponse::Reduces | CeResponse::Uncontrolled => Ok(()),
         CeResponse::Ignored if flow.ecn == EcnMode::Off => Ok(()),
         CeResponse::Ignored => {
-            let key = format!("flows.{}.ecn", overrides::quoted_key(&flow.name));
+            let key = format!("flows.{}.ecn", quoted_key(&flow.name));
             let kind = flow.controller.params.kind();
             let expected = format!("\"off\": the controller {kind} ignores marks (CE)");
             Err(wrong(key, flow.ecn.name(), &expected))
@@ -190,7 +191,7 @@ impl Builder<'_> {
     }
 
     fn link(&mut self, link: &LinkSpec) -> Result<LinkConfig, ScenarioError> {
-        let table = format!("links.{}", overrides::quoted_key(&link.name));
+        let table = format!("links.{}", quoted_key(&link.name));
         let at = |time: TimeDelta| Time::ZERO + time;
         let config = LinkConfig {
             rate: self.rate(&link.name, &link.rate, &table)?,
@@ -377,10 +378,10 @@ impl Builder<'_> {
 
 /// The path of a stream's source.
 pub(crate) fn source_table(flow: &FlowSpec, stream: &StreamSpec) -> String {
-    let flow = overrides::quoted_key(&flow.name);
+    let flow = quoted_key(&flow.name);
     match &stream.name {
         None => format!("flows.{flow}.source"),
-        Some(name) => format!("flows.{flow}.streams.{}.source", overrides::quoted_key(name)),
+        Some(name) => format!("flows.{flow}.streams.{}.source", quoted_key(name)),
     }
 }
 
@@ -410,5 +411,5 @@ fn controller(flow: &FlowSpec) -> Result<AnyController, ScenarioError> {
     };
     flow.transport.set_up(&mut setup);
     AnyController::new(&flow.controller.params, &setup)
-        .map_err(|error| within(&format!("flows.{}.controller", overrides::quoted_key(&flow.name)), &error))
+        .map_err(|error| within(&format!("flows.{}.controller", quoted_key(&flow.name)), &error))
 }

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta
 
 from paceline.errors import StudyError, one_of
+from paceline.plots.study import Picture, panel_grid, shared_legend
 from paceline.plots.style import CYCLE, DASHES, logarithmic
 from paceline.studies.designs import Design, Experiments
 from paceline.studies.factors import Factor
-from paceline.studies.pictures import Picture, panel_grid, shared_legend
 from paceline.studies.rows import Rows, equals
 from paceline.studies.spec import DefinitionError, Spec, Value, expect_known
 

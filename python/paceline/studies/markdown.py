@@ -1,63 +1,16 @@
-"""How figures are written: numbers of few digits with their intervals, comparisons and verdicts as tables."""
+"""Tables, verdicts and claims of a study as Markdown, also between the marks of its README."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from paceline.errors import StudyError
 from paceline.outputs import replace_file
+from paceline.studies.estimates import short
 from paceline.studies.judge import VERDICTS, Comparison
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean with half the width of its 95 % interval by Student's t."""
-
-    mean: float
-    half: float | None
-    """Half the width of the interval; None of a single run."""
-    count: int
-
-    def __str__(self) -> str:
-        mean = three(self.mean)
-        return mean if self.half is None else f"{mean} ± {three(self.half)}, n={self.count}"
-
-
-def estimate(rows: pd.DataFrame, metric: str) -> Estimate | None:
-    """A metric over these rows: its mean, and the interval over their seeds if they have several."""
-    values = rows[metric].dropna()
-    if values.empty:
-        return None
-    by_seed = values.groupby(rows["seed"]).mean()
-    return Estimate(float(values.mean()), half_interval(list(by_seed)), max(1, len(by_seed)))
-
-
-def half_interval(values: Sequence[float], confidence: float = 0.95) -> float | None:
-    """Half the width of the interval of a mean by Student's t; None of a single value."""
-    from scipy import stats
-
-    if len(values) < 2:
-        return None
-    return float(stats.t.ppf((1 + confidence) / 2, len(values) - 1)) * float(stats.sem(values))
-
-
-def three(value: float) -> str:
-    """Three significant digits, without an exponent."""
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def short(value: float | None) -> str:
-    """A figure in words: four significant digits."""
-    return "" if value is None else f"{value:.4g}"
 
 
 @dataclass(frozen=True)
@@ -81,26 +34,6 @@ def plain(text: str) -> str:
     text = _NO_TEXT.sub(" ", text)
     text = re.sub(r"&(?=[#\w])", "&amp;", text).replace("<", "&lt;")
     return _MARKUP.sub(r"\\\g<0>", text)
-
-
-def _six(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
-
-
-def comparison_csv(lines: list[Comparison]) -> str:
-    """Published, ours, difference and verdict, one line for each published figure."""
-    beside = list(dict.fromkeys(title for line in lines for title in line.beside))
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    head = ("id", "experiment", "where", "kind", "statement", "published", "unit", "metric", "ours")
-    writer.writerow([*head, "difference", "difference_percent", "rule", "verdict", *beside, "note"])
-    for line in lines:
-        row = line.published
-        figures = (_six(line.ours), _six(line.difference), _six(line.difference_percent))
-        others = (_six(line.beside.get(title)) for title in beside)
-        said = (row.id, row.experiment, row.where, row.kind, row.statement, _six(row.published), row.unit)
-        writer.writerow([*said, row.metric or "", *figures, row.rule, line.verdict, *others, row.note])
-    return sink.getvalue()
 
 
 def verdict_markdown(lines: list[Comparison]) -> str:

@@ -12,7 +12,7 @@ import paceline
 from conftest import ROOT
 from paceline.errors import StudyError, UsageError
 from paceline.scenario import read
-from paceline.studies import worlds
+from paceline.studies import real_time
 from paceline.studies.definition import load
 from paceline.studies.experiment import Context
 from processes import may_make_networks
@@ -102,13 +102,13 @@ def test_each_row_says_what_runs_it_alone() -> None:
 def test_a_controller_that_the_kernel_lacks_is_named() -> None:
     scenario = read(PATH, overrides={"flows.bulk.controller": "tahoe"}).load()
     with pytest.raises(StudyError, match="has controller tahoe, expected one of sack, newreno, cubic, bbr"):
-        worlds.run("kernel-tcp", scenario)
+        real_time.run("kernel-tcp", scenario)
 
 
 @needs_the_kernel
 def test_the_kernel_fills_a_path_and_its_sender_is_heard() -> None:
     scenario = read(PATH, overrides={"duration": "6s", "links.path.rate": "5Mbps"}).load()
-    flow = worlds.run("kernel-tcp", scenario).summary["flows"]["bulk"]
+    flow = real_time.run("kernel-tcp", scenario).summary["flows"]["bulk"]
     assert 3.5 < flow["throughput_mbps"] < 5.1
     assert flow["srtt_ms"]["mean"] > 40
     assert flow["kernel"]["retransmits"] >= 0
@@ -116,7 +116,7 @@ def test_the_kernel_fills_a_path_and_its_sender_is_heard() -> None:
 
 @needs_the_kernel
 def test_a_run_that_ends_before_its_time_is_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worlds, "SETTLED_S", 5.0)
+    monkeypatch.setattr(real_time, "SETTLED_S", 5.0)
     scenario = read(PATH, overrides={"duration": "8s"}).load()
     with pytest.raises(KeyboardInterrupt):
-        worlds.run("kernel-tcp", scenario)
+        real_time.run("kernel-tcp", scenario)

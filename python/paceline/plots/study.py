@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from paceline.plots.style import CYCLE, DASHES, GREY, legend, logarithmic, new_figure, settings
 from paceline.studies.designs import Design
+from paceline.studies.estimates import estimate
 from paceline.studies.factors import Factor
 from paceline.studies.rows import is_number
 from paceline.studies.spec import Named, Spec, Value, expect_known
-from paceline.studies.words import estimate
 
 if TYPE_CHECKING:
     import pandas as pd

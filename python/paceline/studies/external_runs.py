@@ -1,4 +1,4 @@
-"""Runs that were measured elsewhere, with another simulator say: rows beside a study's own, for figures and pictures.
+"""Runs that were measured elsewhere, by another simulator for instance: rows beside a study's own.
 
 A file has a line for each run: a column for each factor that it tells (the factor's name), one for each metric, and
 whatever else. `status` is `ok` for runs that went as they should; pictures mark the others. The numbers that a paper
