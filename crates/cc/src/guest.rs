@@ -173,7 +173,7 @@ impl ProfiledKinds for GuestParams {
     }
 }
 
-/// What a guest's controller needs beside the calls of the contract: a simulation copies it before it begins.
+/// A guest's controller, which a simulation copies before it begins.
 pub trait Copied: Controller + Debug + Send + Sync {
     /// A copy, in a box.
     fn copied(&self) -> Box<dyn Copied>;
