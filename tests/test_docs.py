@@ -59,7 +59,7 @@ SHORTENED = {
     'run("scenarios/real-video.toml")': 'run("scenarios/real-video.toml", overrides={"duration": "4s"})',
     "live scenarios/first-call.toml": "live scenarios/first-call.toml --set duration=6s",
     "run scenarios/real-video.toml": "run scenarios/real-video.toml --set duration=4s",
-    "--over scenarios/first-call.toml --out out/aimd": "--over scenarios/first-call.toml --seeds 1 --duration 2s --out out/aimd",
+    "--over scenarios/first-call.toml --out out/aimd": "--over scenarios/first-call.toml --seeds 1 --duration 2s",
     "--over scenarios/first-call.toml wimax --seeds 10": "--over scenarios/first-call.toml wimax --seeds 2",
 }
 

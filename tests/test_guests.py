@@ -396,7 +396,11 @@ def test_a_name_that_cannot_be_is_refused(name: Any) -> None:
     assert str(name) in str(error.value)
 
 
-@pytest.mark.parametrize("guest", [Mine(None), 5, None, [], [""], lambda: 0, type("NoReport", (), {}), b"ls"], ids=repr)
+@pytest.mark.parametrize(
+    "guest",
+    [Mine(None), 5, None, [], [""], lambda: 0, type("NoReport", (), {}), b"ls"],
+    ids=["instance", "number", "None", "no words", "an empty word", "function", "no report", "bytes"],
+)
 def test_a_thing_that_is_no_controller_is_refused(guest: Any) -> None:
     with pytest.raises((UsageError, ControllerError), match=r"expected|cannot be started"):
         run(guest)
@@ -414,7 +418,7 @@ def test_without_it_the_name_is_unknown() -> None:
         paceline.run(CALL)
 
 
-def test_the_version_is_the_classs_own_or_a_digest() -> None:
+def test_the_version_is_the_own_one_or_a_digest() -> None:
     assert run(made(version="2.1 beta~x"))["version"].endswith("~mine-2.1-beta-x")
     assert run(Mine)["version"].endswith(f"~mine-{digest_of(Mine)}")
     with pytest.raises(UsageError, match='steers: found "nothing", expected media, datagrams or byte_stream'):
@@ -740,6 +744,38 @@ def test_a_block_that_fails_leaves_nothing() -> None:
         raise ZeroDivisionError
     with guests.using({"first": Aimd}):
         assert [kind for kind, _ in _core.registered_guests()] == ["first"]
+
+
+# Stepped by a program.
+
+
+def test_a_stepped_controller_answers_and_fails_as_its_own() -> None:
+    def report(self: Any, now_s: float, packets: list[Any]) -> dict[str, Any]:
+        if packets[0].arrived_s is None:
+            raise ValueError("of the test")
+        return {"target_mbps": 2.0, "window_bytes": 5000}
+
+    with guests.using({"mine": made(report=report)}):
+        controller = paceline.Controller("mine")
+        controller.on_offered(0.0, 1200)
+        assert controller.target_mbps == 1.0
+        for sequence in (1, 2):
+            controller.on_sent(0.0, sequence, 1000)
+        controller.on_feedback(0.1, [(1, 0.05)])
+        assert (controller.target_mbps, controller.window_bytes, controller.allowed_bytes) == (2.0, 5000, 4000)
+        with pytest.raises(ValueError, match="of the test"):
+            controller.on_feedback(0.2, [(2, None)])
+
+
+def test_a_media_sender_fails_as_its_controller_does() -> None:
+    with guests.using({"mine": made(sent=lambda self, now_s, packet: {"target_mbps": float("nan")})}):
+        sender = paceline.MediaSender("mine")
+        stream = sender.add_stream(0.0, ssrc=500)
+        sender.start(0.0)
+        sender.push(0.0, stream, b"x" * 100, frame=1, frame_end=True)
+        assert sender.target_mbps(stream) == 1.0
+        with pytest.raises(ControllerError, match="sent: target_mbps: found NaN"):
+            sender.poll(0.0)
 
 
 # Studies, comparisons and searches.

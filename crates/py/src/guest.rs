@@ -4,7 +4,9 @@ use crate::arguments::{self, shown, wrong};
 use paceline_cc::guest::{guests, register_guest, withdraw};
 use paceline_cc::{Assigned, FlowSetup, PacketsReport, SentPacket as Sent, Status, Steers};
 use paceline_guest::program::program;
-use paceline_guest::{Answer, Declared, Description, Failure, Fault, Hears, Mind, MindMaker, Setting, guest};
+use paceline_guest::{
+    Answer, Declared, Description, Failure, Fault, Hears, Mind, MindMaker, Setting, caught, guest,
+};
 use paceline_units::param::Value;
 use paceline_units::{Bytes, Time};
 use pyo3::IntoPyObjectExt;
@@ -274,6 +276,11 @@ pub fn withdraw_guest(kind: &str) {
 #[pyfunction]
 pub fn registered_guests() -> Vec<(&'static str, String)> {
     guests().iter().map(|guest| (guest.kind(), guest.version())).collect()
+}
+
+/// The outcome of a call that may end in a controller from outside, and its failure as Python's.
+pub(crate) fn attempt<T>(py: Python<'_>, call: impl FnOnce() -> T) -> PyResult<T> {
+    caught(call).map_err(|fault| of_fault(py, *fault))
 }
 
 /// The error of a run that a controller from outside ended: the exception of its own, where it is one in Python, with a note of who and when.
