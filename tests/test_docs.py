@@ -36,7 +36,7 @@ def blocks(page: Path, language: str) -> list[str]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder that looks like the repository's."""
-    for name in ("scenarios", "studies"):
+    for name in ("examples", "scenarios", "studies"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PACELINE_DATA", raising=False)
@@ -59,6 +59,7 @@ SHORTENED = {
     'run("scenarios/real-video.toml")': 'run("scenarios/real-video.toml", overrides={"duration": "4s"})',
     "live scenarios/first-call.toml": "live scenarios/first-call.toml --set duration=6s",
     "run scenarios/real-video.toml": "run scenarios/real-video.toml --set duration=4s",
+    "--over scenarios/first-call.toml --out out/aimd": "--over scenarios/first-call.toml --seeds 1 --duration 2s",
     "--over scenarios/first-call.toml wimax --seeds 10": "--over scenarios/first-call.toml wimax --seeds 2",
 }
 
@@ -162,6 +163,11 @@ def test_the_notebook_runs(folder: Path) -> None:
         if cell["cell_type"] == "code":
             assert cell["outputs"] == []
             exec(compile("".join(cell["source"]), f"cell {number}", "exec"), names)
+
+
+def test_the_class_of_the_page_is_that_of_its_example() -> None:
+    shown = blocks(ROOT / "docs" / "bring-your-own.md", "python")[0]
+    assert shown == (ROOT / "examples" / "guests" / "aimd.py").read_text()
 
 
 def anchors(page: Path) -> set[str]:

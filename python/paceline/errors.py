@@ -34,6 +34,11 @@ class ControllerError(PacelineError, RuntimeError):
     """A controller from outside answered wrongly, late or not at all: names it, and the time of the run."""
 
 
+def of_controller(error: BaseException) -> str | None:
+    """Which controller from outside raised this exception of its own, when, and in which call; None for any other."""
+    return getattr(error, "of_controller", None)
+
+
 class OutputError(PacelineError, OSError):
     """An output folder cannot be written."""
 

@@ -7,20 +7,24 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import math
+import pickle
 import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module, util
 from pathlib import Path
-from types import CodeType, ModuleType
+from threading import RLock
+from types import ModuleType
 from typing import Any, TypeAlias
 
 from paceline import _core
+from paceline.code_digest import digest_of
 from paceline.errors import UsageError
-from paceline.version import __version__
+from paceline.version import __version__, sources
 
 METHODS = ("start", "sent", "report", "timeout", "recovery", "assigned")
 """The calls that a class may hear; `report` it must."""
@@ -40,8 +44,18 @@ class Program:
 Guest: TypeAlias = "type[Any] | Program"
 Controllers: TypeAlias = "Mapping[str, Guest | Sequence[str]]"
 
-_active: dict[str, tuple[Guest, int]] = {}
-"""The guests of this process by name, each with the number of blocks that it is used in."""
+
+@dataclass(frozen=True)
+class _Active:
+    guest: Guest
+    version: str
+    blocks: int = 1
+    """How many blocks use it."""
+
+
+_active: dict[str, _Active] = {}
+"""The guests of this process by name."""
+_lock = RLock()
 
 
 @contextmanager
@@ -61,15 +75,41 @@ def using(controllers: Controllers | None) -> Iterator[None]:
         yield
 
 
-def enter(controllers: Mapping[str, Guest]) -> None:
-    """The names of these controllers are known from now on: in a process that works for another."""
-    for name, guest in controllers.items():
-        _enter(name, guest)
+def enter(sent: bytes | None) -> list[str]:
+    """Makes the controllers of another process known, with the versions that it gave them."""
+    of_other = {} if sent is None else pickle.loads(sent)
+    for name, (guest, version) in of_other.items():
+        _enter(name, guest, version)
+    return list(of_other)
 
 
-def active() -> dict[str, Guest]:
-    """The guests that a worker of this process needs."""
-    return {name: guest for name, (guest, _) in _active.items()}
+@contextmanager
+def entered(sent: bytes | None) -> Iterator[None]:
+    """The controllers of another process are known while the block lasts."""
+    names = enter(sent)
+    try:
+        yield
+    finally:
+        for name in names:
+            _leave(name)
+
+
+def pickled() -> bytes | None:
+    """The controllers of this process for another one, classes that it cannot import whole; None without any.
+
+    Raises:
+        UsageError: A class holds a value that cannot be sent.
+    """
+    if not _active:
+        return None
+    import cloudpickle
+
+    try:
+        whole: bytes = cloudpickle.dumps({name: (one.guest, one.version) for name, one in _active.items()})
+    except Exception as error:
+        expected = "classes that can be sent to other processes, or one worker"
+        raise UsageError(f"controllers: found {', '.join(_active)}: {error}; expected {expected}") from error
+    return whole
 
 
 def version() -> str:
@@ -77,36 +117,51 @@ def version() -> str:
     return __version__ + "".join(f"~{kind}-{of_guest}" for kind, of_guest in sorted(_core.registered_guests()))
 
 
-def _enter(name: str, given: Guest | Sequence[str]) -> None:
+def other(found: str, own: str) -> str:
+    """The part in which a version of rows is not this process's: the build, or one of its controllers from outside."""
+    (build, *theirs), (own_build, *_) = found.split("~"), own.split("~")
+    changed = [kind for kind, of_guest in _core.registered_guests() if f"{kind}-{of_guest}" not in theirs]
+    return f"controller {changed[0]}" if changed and sources(build) == sources(own_build) else "build"
+
+
+def _enter(name: str, given: Guest | Sequence[str], version: str | None = None) -> None:
     guest = given if isinstance(given, (type, Program)) or not isinstance(given, Sequence) else Program(given)
-    known, blocks = _active.get(name, (guest, 0))
-    if known != guest:
-        raise UsageError(f"controllers: found another {name!r} while one is running, expected one at a time")
-    if blocks == 0:
-        _register(name, guest)
-    _active[name] = (guest, blocks + 1)
+    with _lock:
+        known = _active.get(name)
+        if known is None:
+            _active[name] = _Active(guest, _register(name, guest, version))
+        elif known.guest == guest:
+            _active[name] = replace(known, blocks=known.blocks + 1)
+        else:
+            raise UsageError(f"controllers: found another {name!r} while one is running, expected one at a time")
 
 
 def _leave(name: str) -> None:
-    guest, blocks = _active.pop(name)
-    if blocks > 1:
-        _active[name] = (guest, blocks - 1)
-    else:
-        _core.withdraw_guest(name)
+    with _lock:
+        known = _active.pop(name)
+        if known.blocks > 1:
+            _active[name] = replace(known, blocks=known.blocks - 1)
+        else:
+            _core.withdraw_guest(name)
 
 
-def _register(name: str, guest: Guest) -> None:
+def _register(name: str, guest: Guest, version: str | None) -> str:
+    """Makes a kind known, and says of which version it is, unless that is given."""
+    if not isinstance(name, str):
+        raise UsageError(f"controllers: found the name {name!r}, expected a text")
     if isinstance(guest, Program):
-        _core.register_program(name, list(guest.command), _printable(_digest_of_program(guest)))
-        return
+        version = version or _digest_of_program(guest)
+        _core.register_program(name, list(guest.command), version)
+        return version
     if not isinstance(guest, type) or not callable(getattr(guest, "report", None)):
         expected = "a class with a method report(now_s, packets), or the command of a program"
         raise UsageError(f"controllers: {name!r}: found {guest!r}, expected {expected}")
     hears = [method for method in METHODS if callable(getattr(guest, method, None))]
     help_ = (inspect.getdoc(guest) or "").partition("\n")[0].rstrip(".") or f"The class {guest.__qualname__} of Python"
     parameters = _parameters(name, getattr(guest, "parameters", {}))
-    version = _printable(str(getattr(guest, "version", None) or _digest_of_class(guest)))
+    version = version or _printable(str(getattr(guest, "version", None) or digest_of(guest)))
     _core.register_class(name, guest, help_, version, getattr(guest, "steers", "datagrams"), hears, parameters)
+    return version
 
 
 def _parameters(kind: str, declared: object) -> list[tuple[str, str, str]]:
@@ -119,7 +174,8 @@ def _parameters(kind: str, declared: object) -> list[tuple[str, str, str]]:
         usual, help_ = value if isinstance(value, tuple) and len(value) == 2 else (value, "")
         if not isinstance(name, str) or not name.isidentifier() or name in ("kind", "profile"):
             raise UsageError(f"{found} {name!r}, expected the name of a keyword argument")
-        if not isinstance(usual, (bool, int, float, str)) or not isinstance(help_, str):
+        is_value = isinstance(usual, (bool, int, str)) or (isinstance(usual, float) and math.isfinite(usual))
+        if not is_value or not isinstance(help_, str):
             raise UsageError(f"{found} {name} = {value!r}, expected true, a number or a text such as '20ms'")
         text = str(usual).lower() if isinstance(usual, bool) else str(usual)
         parameters.append((name, text, help_))
@@ -129,24 +185,6 @@ def _parameters(kind: str, declared: object) -> list[tuple[str, str, str]]:
 def _printable(version: str) -> str:
     """A version as it stands in another one."""
     return re.sub(r"[^A-Za-z0-9.+_-]", "-", version)[:40]
-
-
-def _digest_of_class(guest: type) -> str:
-    """A digest of the sources of a class and its bases, or of their code where there are none."""
-    digest = hashlib.sha256()
-    for one in guest.__mro__[:-1]:
-        try:
-            digest.update(inspect.getsource(one).encode())
-        except (OSError, TypeError):
-            for name, value in sorted(vars(one).items()):
-                code = getattr(value, "__code__", None)
-                digest.update(name.encode() + (_code(code) if code is not None else repr(value).encode()))
-    return digest.hexdigest()[:12]
-
-
-def _code(code: CodeType) -> bytes:
-    constants = (_code(one) if isinstance(one, CodeType) else repr(one).encode() for one in code.co_consts)
-    return code.co_code + b"".join(constants) + repr(code.co_names).encode()
 
 
 def _digest_of_program(program: Program) -> str:
@@ -174,7 +212,10 @@ def read(text: str) -> tuple[str, Guest]:
             f"--controller: found {text!r}, expected NAME=FILE.py:CLASS, NAME=MODULE:CLASS or NAME=COMMAND"
         )
     if (found := re.fullmatch(r"(.+\.py|[A-Za-z_][\w.]*):([A-Za-z_]\w*)", where)) is None:
-        return name, Program(shlex.split(where))
+        try:
+            return name, Program(shlex.split(where))
+        except ValueError as error:
+            raise UsageError(f"--controller {name}: found {where!r}: {error}, expected a command") from None
     module = _of_file(Path(found[1])) if found[1].endswith(".py") else _of_name(found[1])
     guest = getattr(module, found[2], None)
     if not isinstance(guest, type):
@@ -194,7 +235,13 @@ def _of_file(path: Path) -> ModuleType:
         raise UsageError(f"--controller: found no file {path}, expected the path of a Python file")
     module = util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    if (folder := str(path.resolve().parent)) not in sys.path:
+        sys.path.append(folder)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        error.of_controller = f"--controller: {path}"  # type: ignore[attr-defined]
+        raise
     cloudpickle.register_pickle_by_value(module)
     return module
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _core
-from paceline.errors import PacelineError, UsageError
+from paceline.errors import PacelineError, UsageError, of_controller
 from paceline.merging import ENDS, Merged
 from paceline.qlog import logged_call, logged_end
 from paceline.result import Result
@@ -90,7 +90,7 @@ def tunnel(left: str, right: str, flow: str | None = None) -> Runner:
 
 def exchange(socket: Path, expiry_s: float | None = None, say: Callable[[str], None] | None = None) -> dict[str, int]:
     """Keeps the groups of coupled flows for the processes of this machine, until Ctrl-C; what it counted."""
-    with _plain_errors():
+    with plain_errors():
         return dict(_core.exchange(socket, expiry_s=expiry_s, say=say))
 
 
@@ -106,7 +106,7 @@ def live(
     def run(scenario: LoadedScenario, progress: Progress | None) -> Result:
         def call(sender: Path | None = None, receiver: Path | None = None) -> tuple[Result, Result, Result]:
             captures = {"sender_capture": sender, "receiver_capture": receiver}
-            with _plain_errors():
+            with plain_errors():
                 outputs = _core.live(scenario.core, flow=flow, progress=progress, say=say, **captures)
             first, second, third = (Result(output, scenario) for output in outputs)
             return first, second, third
@@ -131,18 +131,18 @@ def _logging(kind: str, qlog: Path | None, capture: Path | None, made: Callable[
 
 def _runner(call: Callable[..., _core.RunOutput], **settings: Any) -> Runner:
     def run(scenario: LoadedScenario, progress: Progress | None) -> Result:
-        with _plain_errors():
+        with plain_errors():
             return Result(call(scenario.core, **settings, progress=progress), scenario)
 
     return run
 
 
 @contextmanager
-def _plain_errors() -> Iterator[None]:
+def plain_errors() -> Iterator[None]:
     """Errors of the extension as this package's."""
     try:
         yield
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    except OSError as error:
-        raise NetworkError(str(error)) from None
+    except (ValueError, OSError) as error:
+        if of_controller(error):
+            raise
+        raise (UsageError if isinstance(error, ValueError) else NetworkError)(str(error)) from None

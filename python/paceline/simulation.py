@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _core
-from paceline.errors import OutputError, UsageError
+from paceline.errors import OutputError, UsageError, of_controller
 from paceline.guests import Controllers, using
 from paceline.outputs import OutputFolder
 from paceline.result import Result
@@ -121,6 +121,8 @@ def _run_core(
     try:
         return _core.run(scenario.core, capture=pcap, capture_at=pcap_at, **how)
     except OSError as error:
+        if of_controller(error):
+            raise
         raise OutputError(str(error)) from None
 
 

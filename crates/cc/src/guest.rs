@@ -193,7 +193,7 @@ impl ProfiledKinds for GuestParams {
     }
 }
 
-/// The needs of a guest's controller beside the calls of the contract: a simulation copies it before it begins.
+/// A guest's controller, which a simulation copies before it begins.
 pub trait Copied: Controller + Debug + Send + Sync {
     /// A copy, in a box.
     fn copied(&self) -> Box<dyn Copied>;

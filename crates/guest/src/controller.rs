@@ -169,6 +169,8 @@ struct Recipe {
 /// Reports that stay away for so long, or four round trips, leave nothing in flight.
 const STALLED: TimeDelta = TimeDelta::from_secs(1);
 const STALLED_ROUND_TRIPS: i64 = 4;
+/// Wake-ups at one time after which a mind is taken to ask for no later one: the run would stand still.
+const WOKEN_AT_ONCE: u32 = 1000;
 
 /// A mind with the bookkeeping around it.
 struct MindController {
@@ -180,6 +182,8 @@ struct MindController {
     target: Option<Bitrate>,
     window: Option<Bytes>,
     timeout: Option<Time>,
+    /// Time of the last wake-up, and how many there were at it.
+    woken: (Time, u32),
     /// By stream.
     limits: Vec<Limits>,
     flight: Flight,
@@ -281,6 +285,7 @@ impl MindController {
             target: None,
             window: None,
             timeout: None,
+            woken: (Time::ZERO, 0),
             limits: streams.map(Limits::none).collect(),
             flight,
             srtt: None,
@@ -314,6 +319,10 @@ impl MindController {
         let Some(mind) = &mut self.mind else { return Update::none() };
         let answer = tell(&mut **mind).and_then(|answer| answer.checked().map_err(Failure::new));
         let checked = answer.unwrap_or_else(|failure| self.fail(now, call, failure));
+        if !self.recipe.hears.timeout && matches!(checked.timeout, Some(Some(_))) {
+            let text = "next_timeout_s: found a time, expected none: the controller does not hear timeout";
+            self.fail(now, call, Failure::new(text));
+        }
         self.take(checked)
     }
 
@@ -466,9 +475,14 @@ impl Controller for MindController {
         }
         if self.timeout.is_some_and(|due| due <= now) {
             self.timeout = None;
-            if self.recipe.hears.timeout {
-                update = update.then(self.call(now, "timeout", |mind| mind.timeout(now)));
+            self.woken = (now, if self.woken.0 == now { self.woken.1 + 1 } else { 1 });
+            if self.woken.1 > WOKEN_AT_ONCE {
+                let text = format!(
+                    "next_timeout_s: found {WOKEN_AT_ONCE} times that had passed, expected a later one"
+                );
+                self.fail(now, "timeout", Failure::new(text));
             }
+            update = update.then(self.call(now, "timeout", |mind| mind.timeout(now)));
         }
         update
     }

@@ -2,7 +2,7 @@
 
 use crate::NetError;
 use paceline_units::Time;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The messages of a run while it goes on.
@@ -54,13 +54,22 @@ impl Control<'_> {
     }
 }
 
+/// Runs an end. If it unwinds, as a controller from outside that fails makes it, the others are stopped, and it goes on to unwind.
+pub(crate) fn or_stop<T>(stop: &AtomicBool, run: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|unwinding| {
+        stop.store(true, Ordering::Relaxed);
+        resume_unwind(unwinding)
+    })
+}
+
 /// Runs each of several ends in a thread of its own, the first in this one: they share nothing. The first says how far the run is.
 pub(crate) fn in_threads<E: Send, T: Send>(
     ends: Vec<E>,
     control: &Control<'_>,
     run: impl Fn(E, &Control<'_>) -> Result<T, NetError> + Sync,
 ) -> Result<Vec<T>, NetError> {
-    let (stop, run, mut ends) = (control.stop, &run, ends.into_iter());
+    let (stop, mut ends) = (control.stop, ends.into_iter());
+    let run = &|end: E, control: &Control<'_>| or_stop(stop, || run(end, control));
     let first = ends.next();
     let said = &|told: Progress<'_>| match told {
         Progress::Reached(_) => {}

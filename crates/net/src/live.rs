@@ -9,7 +9,7 @@ use crate::{
 };
 use paceline_scenario::Loaded;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver as Channel, Sender as ToChannel, channel};
@@ -85,12 +85,19 @@ pub fn live(loaded: &Loaded, options: &LiveOptions, control: &Control<'_>) -> Re
     gathered.unwrap_or(Err(NetError::BrokeDown { end: "call" }))
 }
 
-/// Runs an end and tells what came of it, whatever that is.
+/// Runs an end and tells what came of it, whatever that is. It goes on to unwind if it does so for somebody outside, who has words for it:
+/// a panic has said its own.
 fn report(place: usize, told: &ToChannel<Ended>, run: impl FnOnce() -> Result<NetOutput, NetError>) {
-    let result = catch_unwind(AssertUnwindSafe(run));
-    let result = result.unwrap_or(Err(NetError::BrokeDown { end: ENDS[place] }));
+    let ended = catch_unwind(AssertUnwindSafe(run));
+    let (result, unwinding) = match ended {
+        Ok(result) => (result, None),
+        Err(unwinding) => (Err(NetError::BrokeDown { end: ENDS[place] }), Some(unwinding)),
+    };
     // The listener waits for all three.
     let _ = told.send((place, result));
+    if let Some(unwinding) = unwinding.filter(|one| !one.is::<&str>() && !one.is::<String>()) {
+        resume_unwind(unwinding);
+    }
 }
 
 /// Waits for all ends; stops the others if one fails, or if they do not end soon after the sender.

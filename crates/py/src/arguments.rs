@@ -50,9 +50,16 @@ fn whole<T: TryFrom<u64>>(found: &Bound<'_, PyAny>, name: &str, most: u64) -> Py
     })
 }
 
-/// A value as Python shows it.
+/// Letters of a value that a message shows.
+const SHOWN: usize = 200;
+
+/// A value as Python shows it, of a long one the beginning.
 pub(crate) fn shown(found: &Bound<'_, PyAny>) -> String {
-    found.repr().map_or_else(|_| "another value".into(), |shown| shown.to_string())
+    let whole = found.repr().map_or_else(|_| "another value".into(), |shown| shown.to_string());
+    match whole.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &whole[..end]),
+        None => whole,
+    }
 }
 
 /// Whole numbers that arguments hold, each read by the function with the argument's name.

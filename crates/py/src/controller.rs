@@ -1,6 +1,7 @@
 //! A controller that a notebook steps packet by packet.
 
 use crate::arguments::{configured, limits, numbers, seconds, span, time, wrong};
+use crate::guest::attempt;
 use crate::half::Put;
 use paceline_cc::{
     AnyController, Controller as _, ControllerParams, Offered, PacketResult, Probe, ReceiverReport, Report,
@@ -26,8 +27,10 @@ impl Controller {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, call: impl FnOnce(&mut AnyController) -> Update) {
-        self.lock().tell(call);
+    fn tell(&self, py: Python<'_>, call: impl FnOnce(&mut AnyController) -> Update) -> PyResult<()> {
+        let mut session = self.lock();
+        attempt(py, || session.tell(call))?;
+        Ok(())
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -70,8 +73,7 @@ impl Controller {
         let (now, oldest) = (time(py, "now_s", now_s)?, span(py, "oldest_s", oldest_s)?);
         let queue = queue(stream, queued.unwrap_or(size).max(size), Some(oldest), size);
         let offered = Offered { stream: queue.stream, bytes: Bytes::new(size), frame_end };
-        self.tell(|controller| controller.on_offered(now, &offered, &queue));
-        Ok(())
+        self.tell(py, |controller| controller.on_offered(now, &offered, &queue))
     }
 
     /// The send queue of a stream holds `queued` bytes, the oldest of them for `oldest_s`; told before a timeout is, and after a
@@ -88,8 +90,7 @@ impl Controller {
     ) -> PyResult<()> {
         let (now, oldest) = (time(py, "now_s", now_s)?, span(py, "oldest_s", oldest_s)?);
         let queue = queue(stream, queued, (queued > 0).then_some(oldest), newest_frame);
-        self.tell(|controller| controller.on_send_queue(now, &queue));
-        Ok(())
+        self.tell(py, |controller| controller.on_send_queue(now, &queue))
     }
 
     /// A packet was handed to the network. `app_limited`: nothing more waits.
@@ -108,7 +109,8 @@ impl Controller {
         let now = time(py, "now_s", now_s)?;
         let size = Bytes::new(size);
         let packet = SentPacket { stream: StreamId(stream), sequence, size, probe, app_limited };
-        self.lock().on_sent_remembered(now, &packet);
+        let mut session = self.lock();
+        attempt(py, || session.on_sent_remembered(now, &packet))?;
         Ok(())
     }
 
@@ -138,15 +140,14 @@ impl Controller {
             Ok(PacketResult { stream: StreamId(stream), sequence, size, sent, status })
         };
         let results = packets.into_iter().map(result).collect::<PyResult<Vec<_>>>()?;
-        session.on_packets(now, results, clock_step);
+        attempt(py, || session.on_packets(now, results, clock_step))?;
         Ok(())
     }
 
     /// A timeout is due.
     fn on_timeout(&self, py: Python<'_>, now_s: f64) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
-        self.tell(|controller| controller.on_timeout(now));
-        Ok(())
+        self.tell(py, |controller| controller.on_timeout(now))
     }
 
     /// The application allows a stream targets from `min_mbps` to `max_mbps`.
@@ -161,8 +162,7 @@ impl Controller {
     ) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
         let limits = limits(py, stream, (min_mbps, max_mbps))?;
-        self.tell(|controller| controller.on_limits(now, &limits));
-        Ok(())
+        self.tell(py, |controller| controller.on_limits(now, &limits))
     }
 
     /// The controller's annotation of the packet of a stream that leaves now, for its receiver half: its round-trip time in seconds
@@ -201,8 +201,7 @@ impl Controller {
             newest_sent: Some(newest_sent),
             delay,
         };
-        self.tell(|controller| controller.on_report(now, &Report::Receiver(message)));
-        Ok(())
+        self.tell(py, |controller| controller.on_report(now, &Report::Receiver(message)))
     }
 
     /// The discard that the controller asks for, once: the stream, the wait in seconds above which frames are dropped

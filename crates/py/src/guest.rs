@@ -1,16 +1,18 @@
 //! Controllers that are written in Python.
 
-use crate::arguments::{self, seconds, shown, wrong};
+use crate::arguments::{self, shown, wrong};
 use paceline_cc::guest::{guests, register_guest, withdraw};
 use paceline_cc::{Assigned, FlowSetup, PacketsReport, SentPacket as Sent, Status, Steers};
 use paceline_guest::program::program;
-use paceline_guest::{Answer, Declared, Description, Failure, Fault, Hears, Mind, MindMaker, Setting, guest};
+use paceline_guest::{
+    Answer, Declared, Description, Failure, Fault, Hears, Mind, MindMaker, Setting, caught, guest,
+};
 use paceline_units::param::Value;
 use paceline_units::{Bytes, Time};
 use pyo3::IntoPyObjectExt;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyBool, PyDict, PyList, PyString};
 
 /// A packet that was handed to the network.
 #[pyclass(frozen, get_all, module = "paceline._core")]
@@ -155,21 +157,22 @@ fn read(answer: &Bound<'_, PyAny>) -> Result<Answer, Failure> {
             *place = Some(f64::INFINITY);
             continue;
         }
-        let wrong = |_| Failure::new(format!("{name}: found {}, expected a number", shown(&value)));
-        *place = Some(value.extract::<f64>().map_err(wrong)?);
+        let number = value.extract::<f64>().ok().filter(|_| !value.is_instance_of::<PyBool>());
+        let wrong = || Failure::new(format!("{name}: found {}, expected a number", shown(&value)));
+        *place = Some(number.ok_or_else(wrong)?);
     }
     Ok(read)
 }
 
 impl Mind for PythonMind {
     fn start(&mut self, now: Time) -> Result<Answer, Failure> {
-        Python::attach(|py| ask(py, self.start.as_ref(), || Ok((seconds(now),))))
+        Python::attach(|py| ask(py, self.start.as_ref(), || Ok((now.as_secs_f64(),))))
     }
 
     fn sent(&mut self, now: Time, packet: &Sent) -> Result<Answer, Failure> {
         let Sent { stream, sequence, size, app_limited, .. } = *packet;
         let packet = SentPacket { stream: stream.0, sequence, size: size.as_u64(), app_limited };
-        Python::attach(|py| ask(py, self.sent.as_ref(), || Ok((seconds(now), Py::new(py, packet)?))))
+        Python::attach(|py| ask(py, self.sent.as_ref(), || Ok((now.as_secs_f64(), Py::new(py, packet)?))))
     }
 
     fn report(&mut self, now: Time, report: &PacketsReport<'_>) -> Result<Answer, Failure> {
@@ -191,18 +194,20 @@ impl Mind for PythonMind {
         Python::attach(|py| {
             let packets = || {
                 let all = report.packets.iter().map(|packet| Py::new(py, result(packet)));
-                Ok((seconds(now), PyList::new(py, all.collect::<PyResult<Vec<_>>>()?)?))
+                Ok((now.as_secs_f64(), PyList::new(py, all.collect::<PyResult<Vec<_>>>()?)?))
             };
             ask(py, Some(&self.report), packets)
         })
     }
 
     fn timeout(&mut self, now: Time) -> Result<Answer, Failure> {
-        Python::attach(|py| ask(py, self.timeout.as_ref(), || Ok((seconds(now),))))
+        Python::attach(|py| ask(py, self.timeout.as_ref(), || Ok((now.as_secs_f64(),))))
     }
 
     fn recovery(&mut self, now: Time, event: &'static str, bytes: Bytes) -> Result<Answer, Failure> {
-        Python::attach(|py| ask(py, self.recovery.as_ref(), || Ok((seconds(now), event, bytes.as_u64()))))
+        Python::attach(|py| {
+            ask(py, self.recovery.as_ref(), || Ok((now.as_secs_f64(), event, bytes.as_u64())))
+        })
     }
 
     fn assigned(&mut self, now: Time, assigned: Assigned) -> Result<Answer, Failure> {
@@ -210,7 +215,7 @@ impl Mind for PythonMind {
             Assigned::Rate(rate) => (Some(rate.as_mbps_f64()), None),
             Assigned::Window(window) => (None, Some(window.as_u64())),
         };
-        Python::attach(|py| ask(py, self.assigned.as_ref(), || Ok((seconds(now), target, window))))
+        Python::attach(|py| ask(py, self.assigned.as_ref(), || Ok((now.as_secs_f64(), target, window))))
     }
 }
 
@@ -273,13 +278,19 @@ pub fn registered_guests() -> Vec<(&'static str, String)> {
     guests().iter().map(|guest| (guest.kind(), guest.version())).collect()
 }
 
+/// The outcome of a call that may end in a controller from outside, and its failure as Python's.
+pub(crate) fn attempt<T>(py: Python<'_>, call: impl FnOnce() -> T) -> PyResult<T> {
+    caught(call).map_err(|fault| of_fault(py, *fault))
+}
+
 /// The error of a run that a controller from outside ended: the exception of its own, where it is one in Python, with a note of who and when.
 pub(crate) fn of_fault(py: Python<'_>, mut fault: Fault) -> PyErr {
     let cause = fault.failure.cause.take().and_then(|cause| cause.downcast::<PyErr>().ok());
     let Some(error) = cause else { return arguments::error(py, "ControllerError", fault.to_string()) };
     let note =
         format!("controller {:?} at {:.6} s of the run, {}", fault.kind, fault.at.as_secs_f64(), fault.call);
-    // Notes are there from Python 3.11 on.
+    // By this the package tells it from an error of its own. Notes are there from Python 3.11 on.
+    let _ = error.value(py).setattr(intern!(py, "of_controller"), &note);
     let _ = error.value(py).call_method1(intern!(py, "add_note"), (note,));
     *error
 }

@@ -1,6 +1,7 @@
 //! A sender of media in RTP that a notebook steps datagram by datagram.
 
 use crate::arguments::{configured, data_of, limits, numbers, seconds, time, wrong};
+use crate::guest::attempt;
 use paceline_cc::{AnyController, Controller as _, StreamId};
 use paceline_transport::SendingEnd as _;
 use paceline_transport::rtp::Broken;
@@ -194,15 +195,13 @@ impl MediaSender {
     /// Begins to send.
     fn start(&self, py: Python<'_>, now_s: f64) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
-        self.lock().sender.start(now);
-        Ok(())
+        attempt(py, || self.lock().sender.start(now))
     }
 
     /// Ends: what waits is discarded, and the streams say goodbye.
     fn stop(&self, py: Python<'_>, now_s: f64) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
-        self.lock().sender.stop(now);
-        Ok(())
+        attempt(py, || self.lock().sender.stop(now))
     }
 
     /// Takes a payload into the send queue of a stream, or a `whole` RTP packet, of which payload type, timestamp, marker and header
@@ -236,8 +235,7 @@ impl MediaSender {
         };
         let mut packet = made.map_err(|error| wrong(py, format!("data: {error}")))?;
         packet.ends_frame = frame_end.unwrap_or(packet.ends_frame);
-        stepped.sender.offer(now, StreamId(stream), packet);
-        Ok(())
+        attempt(py, || stepped.sender.offer(now, StreamId(stream), packet))
     }
 
     /// Does what is due, and answers the next datagram that leaves now; `None` if there is none.
@@ -246,7 +244,7 @@ impl MediaSender {
         let mut stepped = self.lock();
         let Stepped { sender, pool, datagram } = &mut *stepped;
         datagram.clear();
-        let Some(sent) = sender.poll_datagram(now, datagram) else { return Ok(None) };
+        let Some(sent) = attempt(py, || sender.poll_datagram(now, datagram))? else { return Ok(None) };
         let data = PyBytes::new(py, datagram).unbind();
         Ok(Some(match sent {
             SentDatagram::Rtcp => MediaDatagram { data, stream: None, sequence: None, ecn: 0 },
@@ -270,8 +268,7 @@ impl MediaSender {
         #[pyo3(from_py_with = numbers::ecn)] ecn: u8,
     ) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
-        self.lock().sender.receive_rtcp(now, data.as_bytes(), Ecn::from_bits(ecn));
-        Ok(())
+        attempt(py, || self.lock().sender.receive_rtcp(now, data.as_bytes(), Ecn::from_bits(ecn)))
     }
 
     /// The next event; `None` if there is none.

@@ -1,12 +1,11 @@
 //! The simulated world.
 
 use crate::arguments::wrong;
-use crate::guest::of_fault;
+use crate::guest::attempt;
 use crate::network::failure;
 use crate::output::RunOutput;
 use crate::source::Scenario;
 use crate::video;
-use paceline_guest::caught;
 use paceline_net::GrowingFile;
 use paceline_sim::{CapturePlace, Pace, Simulation};
 use paceline_units::TimeDelta;
@@ -55,8 +54,7 @@ pub fn run<'py>(
     let mut wall = Duration::ZERO;
     let is_sound = |capture: &Option<Capture>| capture.as_ref().is_none_or(|capture| capture.file.is_sound());
     while !simulation.is_over() && is_sound(&capture) {
-        let slice = py.detach(|| caught(|| run_for_a_while(&mut simulation, capture.as_mut())));
-        wall += slice.map_err(|fault| of_fault(py, *fault))?;
+        wall += attempt(py, || py.detach(|| run_for_a_while(&mut simulation, capture.as_mut())))?;
         failed.check()?;
         py.check_signals()?;
         if let Some(progress) = &progress {
@@ -66,7 +64,7 @@ pub fn run<'py>(
     if let Some(failed) = capture.and_then(|mut capture| capture.file.finish()) {
         return Err(PyOSError::new_err(failed));
     }
-    let mut outcome = py.detach(|| caught(|| simulation.finish())).map_err(|fault| of_fault(py, *fault))?;
+    let mut outcome = attempt(py, || py.detach(|| simulation.finish()))?;
     outcome.summary.wall_s = wall.as_secs_f64();
     let (resolved, mut warnings) = (loaded.scenario.clone(), loaded.parts.warnings.clone());
     warnings.extend(loaded.nothing_arrived(&outcome.summary));

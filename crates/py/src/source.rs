@@ -1,9 +1,8 @@
 //! From Python's arguments to a loaded scenario.
 
 use crate::arguments::floats;
-use crate::guest::of_fault;
+use crate::guest::attempt;
 use crate::{ScenarioError, video};
-use paceline_guest::caught;
 use paceline_scenario::{Loaded, Loader, Origin, TypedValue, load};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -35,7 +34,7 @@ impl Scenario {
         sets.extend(seed.map(|seed| ("seed".to_string(), seed.to_string())));
         let origin = Origin { text, file: file.unwrap_or("scenario"), sets: &sets };
         // A first request is asked of a controller before the run.
-        let loaded = caught(|| load(&origin, &loader)).map_err(|fault| of_fault(py, *fault))?;
+        let loaded = attempt(py, || load(&origin, &loader))?;
         let loaded = loaded.map_err(|error| ScenarioError::new_err(error.to_string()))?;
         Ok(Scenario { loaded })
     }

@@ -17,8 +17,7 @@ from paceline.browser.chromium import BrowserError, Chromium, Congestion, field_
 from paceline.browser.sdp import Offer, OfferError, answer, read_offer, repair
 from paceline.browser.seen import COLUMNS, Row, table
 from paceline.browser.server import PageServer
-from paceline.errors import UsageError
-from paceline.network import NetworkError
+from paceline.network import plain_errors
 from paceline.outputs import OutputFolder
 from paceline.result import Result
 from paceline.scenario import LoadedScenario
@@ -178,12 +177,8 @@ def _browser(
 def _run(
     scenario: LoadedScenario, role: str, flow: str | None, answer: Callable[..., Any], look: Callable[[float], None]
 ) -> tuple[_core.RunOutput, _core.RunOutput, float | None]:
-    try:
+    with plain_errors():
         return _core.browser(scenario.core, role=role, answer=answer, flow=flow, progress=look)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    except OSError as error:
-        raise NetworkError(str(error)) from None
 
 
 def _feedback(scenario: LoadedScenario, flow: str | None) -> str:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import typer
 
-from paceline.errors import OutputError, PacelineError, printable
+from paceline.errors import OutputError, PacelineError, of_controller, printable
 from paceline.simulation import Progress
+
+_PACKAGE = Path(__file__).parents[1]
 
 FAULTS_SAID = 5
 """More than these are counted."""
@@ -20,7 +24,8 @@ FAULTS_SAID = 5
 def plainly(interrupted: str = "nothing was written") -> Iterator[None]:
     """Turns an error of ours, or Ctrl-C, into a message on standard error and an exit status."""
     try:
-        yield
+        with _with_own_traceback():
+            yield
     except PacelineError as error:
         say(f"paceline: {error}")
         raise typer.Exit(error.exit_status) from None
@@ -32,6 +37,23 @@ def plainly(interrupted: str = "nothing was written") -> Iterator[None]:
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         say(f"paceline: interrupted: {interrupted}")
+        raise typer.Exit(1) from None
+
+
+@contextmanager
+def _with_own_traceback() -> Iterator[None]:
+    """Shows an exception that a controller from outside raised as Python would, from the controller's first line on."""
+    try:
+        yield
+    except Exception as error:
+        if (note := of_controller(error)) is None:
+            raise
+        own = error.__traceback__
+        while own is not None and Path(own.tb_frame.f_code.co_filename).is_relative_to(_PACKAGE):
+            own = own.tb_next
+        say("".join(traceback.format_exception(type(error), error, own)).rstrip())
+        if not hasattr(error, "__notes__"):
+            say(note)
         raise typer.Exit(1) from None
 
 

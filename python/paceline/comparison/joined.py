@@ -114,8 +114,8 @@ def read(out: Path) -> Part:
     own = guests.version()
     if sources(said.version) != sources(own):
         raise StudyError(
-            f"--join {out}: found results of another build ({said.version}), which may give other figures than this "
-            f"one ({own}); run that comparison again"
+            f"--join {out}: found results of another {guests.other(said.version, own)} ({said.version}), which may "
+            f"give other figures than this one ({own}); run that comparison again"
         )
     return part
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -153,7 +152,10 @@ class _Pool:
     def _open(self) -> None:
         self._others = set(active_children())
         self._pool = ProcessPoolExecutor(
-            self._workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(*self._start, _guests())
+            self._workers,
+            mp_context=get_context("spawn"),
+            initializer=_begin,
+            initargs=(*self._start, guests.pickled()),
         )
 
     @property
@@ -211,24 +213,12 @@ def _leave_with_parent() -> None:
         os._exit(1)
 
 
-def _guests() -> bytes | None:
-    """The controllers from outside for workers, classes that no worker can import whole; None without any."""
-    active = guests.active()
-    if not active:
-        return None
-    import cloudpickle
-
-    pickled: bytes = cloudpickle.dumps(active)
-    return pickled
-
-
 def _begin(function: Callable[..., Any], context: object, of_outside: bytes | None) -> None:
     global _here
     # Ctrl-C reaches every process of a terminal; the parent ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
-    if of_outside is not None:
-        guests.enter(pickle.loads(of_outside))
+    guests.enter(of_outside)
     _here = (function, context)
 
 
@@ -275,7 +265,7 @@ def on_dask(
                 if not batch:
                     return
                 # The context goes with every batch: data that a cluster keeps is lost with the worker that has it.
-                future = client.submit(_batch, __version__, _guests(), function, context, batch, pure=False)
+                future = client.submit(_batch, __version__, guests.pickled(), function, context, batch, pure=False)
                 under_way[future] = batch
                 if is_suspect:
                     suspects.add(future)
@@ -327,5 +317,5 @@ def _batch(
             f"--dask: found a worker of another build ({__version__}), expected {version}: install that there"
         )
     start = time.monotonic()
-    with guests.using(None if of_outside is None else pickle.loads(of_outside)):
+    with guests.entered(of_outside):
         return [function(context, item) for item in items], time.monotonic() - start

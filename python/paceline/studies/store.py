@@ -156,8 +156,9 @@ class Store:
         own = guests.version()
         if sources(version) != sources(own):
             raise StudyError(
-                f"{self.out}: found results of another build ({version}), which may give other figures than this one "
-                f"({own}); they stay as they are: choose another folder with --out, or --fresh runs all again"
+                f"{self.out}: found results of another {guests.other(version, own)} ({version}), which may give other "
+                f"figures than this one ({own}); they stay as they are: choose another folder with --out, or --fresh "
+                "runs all again"
             )
         return {**found, "version": own}
 

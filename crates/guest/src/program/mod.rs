@@ -17,7 +17,9 @@ use paceline_cc::{Assigned, FlowSetup, PacketsReport, SentPacket};
 use paceline_units::{Bytes, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio, read, write};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -78,9 +80,13 @@ impl Process {
         let Some((program, arguments)) = command.split_first() else {
             return Err(Failure::new("found no command, expected a program and its arguments"));
         };
-        // Its messages for people go where ours go.
-        let child =
-            Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        // Its standard error is ours. In a group of its own, Ctrl-C reaches it through us, and its children end with it.
+        let child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .spawn();
         let failed = |text: String| Failure::new(format!("{program}: {text}"));
         let mut child = child.map_err(|error| failed(format!("cannot be started: {error}")))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
@@ -101,7 +107,7 @@ impl Process {
                 self.unread.first_chunk::<4>().map(|length| u32::from_le_bytes(*length) as usize)
             {
                 if !(1..=LONGEST).contains(&length) {
-                    let expected = format!("1 to {LONGEST} bytes");
+                    let expected = format!("1 to {LONGEST} bytes; text for people belongs to standard error");
                     return Err(Failure::new(format!(
                         "found a message of {length} bytes, expected {expected}"
                     )));
@@ -173,7 +179,8 @@ impl Drop for Process {
         let due = deadline_in(FAREWELL);
         while matches!(self.child.try_wait(), Ok(None)) {
             if now() >= due {
-                let _ = self.child.kill();
+                let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+                let _ = group.map(|group| kill_process_group(group, Signal::KILL));
                 let _ = self.child.wait();
                 return;
             }

@@ -19,7 +19,7 @@ mod ice;
 use crate::agreed::Agreed;
 use crate::choice::ChosenFlow;
 use crate::clock::nanos_since_1970;
-use crate::control::Progress;
+use crate::control::{Progress, or_stop};
 use crate::relay::{Carrier, Limits, both_ways};
 use crate::secret::secret;
 use crate::socket::UdpPort;
@@ -131,7 +131,7 @@ impl<'a> BrowserCall<'a> {
         let over = &*over;
         std::thread::scope(|threads| {
             let end = threads.spawn(move || {
-                let ended = endpoint.run(&coming, over);
+                let ended = or_stop(over, || endpoint.run(&coming, over));
                 over.store(true, Ordering::Relaxed);
                 ended
             });
