@@ -78,7 +78,7 @@ def two_ports() -> int:
 
 
 def given_after_the_gap(outs: tuple[Path, Path]) -> tuple[float, float]:
-    """The mean rates in Mbit/s that an exchange gave two flows in the same seconds: from two after the last one took over on.
+    """The mean rates in Mbit/s that an exchange gave two flows in the same seconds, from two after the last gap on.
 
     The flows began at times of their own. The first row with a rate after a gap is of the same moment for both.
     """

@@ -464,7 +464,7 @@ fn the_summary_says_null_and_never_nan() {
         fairness,
         pairs: None,
         sockets: None,
-        version: env!("CARGO_PKG_VERSION"),
+        version: env!("CARGO_PKG_VERSION").into(),
     };
     let json: serde_json::Value = serde_json::from_str(&summary.to_json()).expect("JSON");
     assert!(json["wall_s"].is_null() && json["flows"]["f"]["srtt_ms"]["p95"].is_null());
