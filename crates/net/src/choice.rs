@@ -3,7 +3,7 @@
 use crate::NetError;
 use crate::capture::Shown;
 use crate::socket::UdpPort;
-use paceline_scenario::build::{DccpParts, EndsParts, FlowParts, RtpParts};
+use paceline_scenario::assembly::{DccpParts, EndsParts, FlowParts, RtpParts};
 use paceline_scenario::{CouplingSpec, FlowSpec, Loaded, Scenario};
 use std::net::SocketAddr;
 use std::ops::Deref;

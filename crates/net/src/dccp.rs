@@ -1,7 +1,7 @@
 //! The common parts of both ends of a DCCP flow over sockets.
 
 use paceline_media::Source;
-use paceline_scenario::build::DccpParts;
+use paceline_scenario::assembly::DccpParts;
 use paceline_units::Bytes;
 use paceline_wire::rtp;
 

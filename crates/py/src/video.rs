@@ -3,7 +3,7 @@
 use crate::source::floats;
 use paceline_media::{EncodedFrame, FrameEncoder, FrameRequest};
 use paceline_scenario::Loaded;
-use paceline_scenario::build::CodecStream;
+use paceline_scenario::assembly::CodecStream;
 use paceline_sim::{LoggedPacket, MediaLog};
 use paceline_units::Bytes;
 use paceline_units::param::{self, Value};

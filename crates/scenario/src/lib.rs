@@ -3,7 +3,7 @@
 //! Lives between the parts and the drivers: it reads the text of a scenario and builds links, endpoints and recorders from
 //! it. It opens the files that a scenario names, and nothing else.
 
-pub mod build;
+pub mod assembly;
 mod ccids;
 mod error;
 mod files;
@@ -23,7 +23,7 @@ mod tests;
 mod typed;
 mod write;
 
-pub use build::{Loaded, Origin, load};
+pub use assembly::{Loaded, Origin, load};
 pub use ccids::{FlowCcids, Halves};
 pub use error::{Place, ScenarioError, nearest};
 pub use files::{FileError, Loader, MAX_FILE};

@@ -1,6 +1,6 @@
 //! Oddities of a scenario, or of its outcome, that are no errors.
 
-use crate::build::Loaded;
+use crate::assembly::Loaded;
 use crate::overrides::quoted_key;
 use crate::rate::RateSpec;
 use crate::spec::{FlowSpec, LinkSpec, Scenario};

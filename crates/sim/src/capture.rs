@@ -5,7 +5,7 @@
 //! whatever the threads.
 
 use paceline_scenario::Scenario;
-use paceline_scenario::build::{EndsParts, FlowParts};
+use paceline_scenario::assembly::{EndsParts, FlowParts};
 use paceline_transport::dccp::FLOW_PORTS;
 use paceline_transport::rtp::{PacketSpelling, ReportSpelling, RtpFeedback, RtpPacket, Ssrcs};
 use paceline_transport::tcp::{Flags, Segment, TcpConfig, stamp};

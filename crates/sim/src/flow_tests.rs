@@ -8,7 +8,7 @@ use paceline_cc::{
     AnyReceiverHalf, Assigned, Controller, Probe, Report, SentPacket, Snapshot, Status, TimeoutReason, Update,
 };
 use paceline_metrics::Facts;
-use paceline_scenario::build::EndsParts;
+use paceline_scenario::assembly::EndsParts;
 use paceline_scenario::{Loader, Origin, load};
 use paceline_transport::SendingEnd;
 use paceline_transport::rtp::{RtpFeedback, RtpPacket, RtpReceiver, RtpSender};

@@ -17,7 +17,7 @@ use paceline_media::Source;
 use paceline_metrics::TimeSeries;
 use paceline_metrics::{Facts, FlowRecorder, LinkRecorder, PairsRecorder, flow_series, link_series};
 use paceline_metrics::{Fairness, Summary};
-use paceline_scenario::build::{DccpParts, EndsParts, FlowParts, RtpParts};
+use paceline_scenario::assembly::{DccpParts, EndsParts, FlowParts, RtpParts};
 use paceline_scenario::{FlowCcids, Halves};
 use paceline_scenario::{Loaded, Scenario};
 use paceline_transport::Plan;

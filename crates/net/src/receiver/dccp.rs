@@ -14,7 +14,7 @@ use crate::secret::secret;
 use crate::socket::Datagram;
 use paceline_cc::StreamId;
 use paceline_scenario::FlowCcids;
-use paceline_scenario::build::DccpParts;
+use paceline_scenario::assembly::DccpParts;
 use paceline_transport::dccp::{
     DccpConfig, DccpCounters, Ended, Event, FLOW_PORTS, FlowId, Host, HostConfig,
 };

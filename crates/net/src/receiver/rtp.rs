@@ -9,7 +9,7 @@ use crate::remote::Remote;
 use crate::session_rate::SessionRate;
 use crate::socket::{Datagram, HeldDatagram};
 use paceline_cc::StreamId;
-use paceline_scenario::build::RtpParts;
+use paceline_scenario::assembly::RtpParts;
 use paceline_transport::rtp::rtcp::{IncomingRepair, IncomingStream, ReceiverSession, RtcpConfig};
 use paceline_transport::rtp::{ReportSpelling, RtpFeedback, Ssrcs};
 use paceline_units::{Bytes, Time};

@@ -9,7 +9,7 @@ use crate::output::NetCounters;
 use crate::secret::secret;
 use crate::socket::{Datagram, largest_payload};
 use paceline_scenario::FlowCcids;
-use paceline_scenario::build::DccpParts;
+use paceline_scenario::assembly::DccpParts;
 use paceline_transport::SendingEnd;
 use paceline_transport::dccp::{Carried, DccpConfig, DccpSender, Ended, State};
 use paceline_units::{Bytes, Time};

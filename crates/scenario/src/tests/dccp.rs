@@ -1,6 +1,6 @@
 //! `transport = "dccp"`: what may be said, and what is wrong where.
 
-use crate::build::EndsParts;
+use crate::assembly::EndsParts;
 use crate::{DccpSpec, Loader, Origin, Scenario, ScenarioError, Transport, load, parse};
 use paceline_media::PlayoutConfig;
 use paceline_transport::dccp::CCID_3;

@@ -1,7 +1,7 @@
 //! From a scenario's text to its parts, with files and without.
 
 use super::bad_input::GOOD;
-use crate::build::{EndsParts, RtpParts};
+use crate::assembly::{EndsParts, RtpParts};
 use crate::{Loaded, Loader, Origin, ScenarioError, load, parse};
 use paceline_link::RateProcess;
 use paceline_units::{Time, TimeDelta};

@@ -1,7 +1,7 @@
 //! `source = { kind = "tmix" }`: what may be said, and what is wrong where.
 
 use super::loading::Folder;
-use crate::build::EndsParts;
+use crate::assembly::EndsParts;
 use crate::{Loader, Origin, Scenario, ScenarioError, load, parse};
 use paceline_media::vectors::Side;
 use paceline_transport::tcp::conversations::{ConversationsConfig, RttUse};

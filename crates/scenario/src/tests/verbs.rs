@@ -1,6 +1,6 @@
 //! Words of the contract that a transport cannot execute.
 
-use crate::build::check_verbs;
+use crate::assembly::check_verbs;
 use crate::{Loader, Origin, load};
 use paceline_cc::Verb;
 
