@@ -49,8 +49,8 @@ pub fn print() {
             &format!("rate = \"100Mbps\"\ndelay = \"10ms\"\nqueue = {{ limit = \"300ms\" }}\n{noise}"),
         );
     }
-    for network in NETWORKS {
-        line(network.name, &network.toml());
+    for network in NETWORKS.iter() {
+        line(&network.name, &network.toml());
     }
 }
 

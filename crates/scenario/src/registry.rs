@@ -255,23 +255,23 @@ pub fn noises() -> Listing {
 
 /// The named networks, with what each says of a link.
 pub fn networks() -> Listing {
-    let key = |given: &Given| {
+    let key = |given: &'static Given| {
         let spec = keys::LINK.iter().find(|spec| spec.name == given.key);
         Parameter {
-            name: given.key,
+            name: &given.key,
             need: Need::Optional,
-            default: Some(given.value.into()),
+            default: Some(given.value.as_str().into()),
             profiles: BTreeMap::new(),
             unit: spec.map_or_else(Cow::default, |spec| spec.kind.unit()),
             min: None,
             max: None,
-            source: given.source,
-            help: given.why.into(),
+            source: &given.source,
+            help: given.why.as_str().into(),
         }
     };
-    let entry = |network: &Network| Entry {
-        kind: network.name,
-        help: network.help,
+    let entry = |network: &'static Network| Entry {
+        kind: &network.name,
+        help: &network.help,
         profiles: Vec::new(),
         parameters: network.keys.iter().map(key).collect(),
     };

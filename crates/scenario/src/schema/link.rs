@@ -44,7 +44,7 @@ pub(super) fn parse(name: &str, node: &Node<'_>) -> Result<LinkSpec, ScenarioErr
     let Some(network) = table.find("network") else {
         return layered(name, &Layers { own: table, network: None });
     };
-    let known: Vec<_> = NETWORKS.iter().map(|known| known.name).collect();
+    let known: Vec<_> = NETWORKS.iter().map(|known| known.name.as_str()).collect();
     let chosen = network.name(&known)?;
     let text = NETWORKS.iter().find(|known| known.name == chosen).map(Network::toml).unwrap_or_default();
     let input = Input { file: chosen, text: &text };

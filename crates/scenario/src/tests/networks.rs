@@ -19,26 +19,26 @@ fn linked(link: &str) -> Result<Scenario, ScenarioError> {
 
 #[test]
 fn every_network_is_a_link_whose_keys_can_be_overridden() {
-    for network in NETWORKS {
-        let plain = linked(&format!("network = \"{}\"", network.name)).expect(network.name);
+    for network in NETWORKS.iter() {
+        let plain = linked(&format!("network = \"{}\"", network.name)).expect(&network.name);
         let written = plain.to_toml();
-        assert_eq!(parse(&written, "networks.toml").expect(network.name), plain, "{}", network.name);
-        let own = linked(&format!("network = \"{}\"\ndelay = \"7ms\"", network.name)).expect(network.name);
+        assert_eq!(parse(&written, "networks.toml").expect(&network.name), plain, "{}", network.name);
+        let own = linked(&format!("network = \"{}\"\ndelay = \"7ms\"", network.name)).expect(&network.name);
         let (link, before) = (&own.links[0], &plain.links[0]);
         assert_eq!(link.delay, TimeDelta::from_millis(7));
         assert_eq!((&link.rate, &link.noise, &link.loss), (&before.rate, &before.noise, &before.loss));
         let quiet = linked(&format!("network = \"{}\"\nnoise = {{ kind = \"rfc8868\" }}", network.name));
-        assert_eq!(quiet.expect(network.name).links[0].noise.len(), 1);
+        assert_eq!(quiet.expect(&network.name).links[0].noise.len(), 1);
     }
 }
 
 #[test]
 fn each_key_of_a_network_is_one_of_a_link_and_says_where_it_is_from() {
-    for network in NETWORKS {
-        for given in network.keys {
+    for network in NETWORKS.iter() {
+        for given in &network.keys {
             assert!(!given.source.is_empty() && !given.why.is_empty(), "{}: {}", network.name, given.key);
         }
-        let keys: Vec<_> = network.keys.iter().map(|given| given.key).collect();
+        let keys: Vec<_> = network.keys.iter().map(|given| given.key.as_str()).collect();
         assert!(["rate", "delay", "queue", "noise"].iter().all(|key| keys.contains(key)), "{}", network.name);
     }
 }
@@ -174,7 +174,10 @@ fn each_network_has_the_noise_and_the_loss_that_the_paper_gives_it() {
         ("wimax-lossy", [28.0, 36.0], [200.0, 1100.0], 0.0185),
         ("hspa-plus", [28.0, 36.0], [300.0, 450.0], 0.0037),
     ];
-    assert_eq!(NETWORKS.iter().map(|network| network.name).collect::<Vec<_>>(), expected.map(|row| row.0));
+    assert_eq!(
+        NETWORKS.iter().map(|network| network.name.as_str()).collect::<Vec<_>>(),
+        expected.map(|row| row.0)
+    );
     for (name, mean, max, loss) in expected {
         let text = with_link(&format!("network = \"{name}\""));
         let origin = Origin { text: &text, file: "networks.toml", sets: &[] };
