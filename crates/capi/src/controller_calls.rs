@@ -1,7 +1,7 @@
 //! The functions of a controller.
 
 use crate::arguments::{expect_room, null, read, read_controller, sized, write};
-use crate::controller::ControllerSession;
+use crate::controller::{ControllerSession, read_message, read_result, state_of};
 use crate::failure::{self, Failure, answer};
 use crate::handles::{destroy, keep};
 use crate::{
@@ -10,7 +10,8 @@ use crate::{
     PacelineSent, PacelineState, PacelineStatus,
 };
 use paceline_cc::{
-    Annotation, AnyController, Controller, Limits, Offered, Recovery, SendQueueState, SentPacket, StreamId,
+    Annotation, AnyController, Controller, Limits, Offered, Recovery, Report, SendQueueState, SentPacket,
+    StreamId,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use std::ffi::c_char;
@@ -183,7 +184,7 @@ pub unsafe extern "C" fn paceline_on_feedback(
         };
         let clock_step = TimeDelta::from_nanos(i64::try_from(clock_step_ns).unwrap_or(i64::MAX));
         with(controller, |session| {
-            session.report(Time::from_nanos(now_ns), packets, clock_step);
+            session.on_packets(Time::from_nanos(now_ns), packets.iter().map(read_result), clock_step);
             Ok(())
         })
     })
@@ -287,7 +288,7 @@ pub unsafe extern "C" fn paceline_state(
 ) -> PacelineStatus {
     answer(|| {
         sized::<PacelineState>("state", state_size)?;
-        let now = with(controller, |session| Ok(session.state()))?;
+        let now = with(controller, |session| Ok(state_of(session)))?;
         // SAFETY: the caller's promise.
         unsafe { write("state", state, now) }
     })
@@ -407,7 +408,8 @@ pub unsafe extern "C" fn paceline_on_message(
             return Err(Failure(PacelineStatus::Invalid, text));
         }
         with(controller, |session| {
-            session.message(Time::from_nanos(now_ns), &message);
+            let report = Report::Receiver(read_message(&message));
+            session.tell(|controller| controller.on_report(Time::from_nanos(now_ns), &report));
             Ok(())
         })
     })

@@ -2,7 +2,7 @@
 
 use crate::arguments::{expect_room, null, read, read_controller, write};
 use crate::failure::answer;
-use crate::handles::{keep, with};
+use crate::handles::{Kept, keep, with};
 use crate::{
     PACELINE_NEVER, PACELINE_UNKNOWN, PacelineAnnotation, PacelineArrival, PacelineHalf, PacelineMessage,
     PacelineStatus,
@@ -13,6 +13,10 @@ use std::ffi::c_char;
 
 /// The receiver half of a controller.
 pub(crate) struct HalfSession(AnyReceiverHalf);
+
+impl Kept for HalfSession {
+    const NAME: &'static str = "receiver half";
+}
 
 /// Creates the receiver half of a controller that has one (tfrc, ccid3), and writes its number to `half`. The arguments are those of
 /// paceline_create, the same as at the sender. Packets must carry the time of sending and what paceline_annotation says.

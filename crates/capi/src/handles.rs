@@ -1,61 +1,23 @@
 //! Objects that callers hold, by number: controllers, receiver halves, senders and receivers.
 
-use crate::controller::ControllerSession;
 use crate::failure::Failure;
-use crate::half::HalfSession;
-use crate::receiver::ReceiverEnd;
-use crate::sender::SenderEnd;
 use crate::{PacelineHandle, PacelineStatus};
+use std::any::Any;
 use std::sync::{Mutex, PoisonError, RwLock};
 
 /// The most handles at a time: who has more forgot to destroy them.
 const MOST: usize = 1 << 20;
 
 /// A kind of what callers hold.
-pub(crate) trait Kept: Sized {
+pub(crate) trait Kept: Any + Send {
     /// Its name in messages.
     const NAME: &'static str;
-
-    /// It, if what is held is of this kind.
-    fn of(held: &mut Held) -> Option<&mut Self>;
-
-    /// It, to be held.
-    fn held(self) -> Held;
 }
 
-macro_rules! kinds {
-    ($($kind:ident($type:ty) = $name:literal,)*) => {
-        /// The object that a number stands for.
-        pub(crate) enum Held { $( $kind(Box<$type>), )* }
-
-        impl Held {
-            fn name(&self) -> &'static str {
-                match self { $( Held::$kind(_) => $name, )* }
-            }
-        }
-
-        $(impl Kept for $type {
-            const NAME: &'static str = $name;
-
-            fn of(held: &mut Held) -> Option<&mut Self> {
-                match held {
-                    Held::$kind(own) => Some(own),
-                    _ => None,
-                }
-            }
-
-            fn held(self) -> Held {
-                Held::$kind(Box::new(self))
-            }
-        })*
-    };
-}
-
-kinds! {
-    Controller(ControllerSession) = "controller",
-    Half(HalfSession) = "receiver half",
-    Sender(SenderEnd) = "sender",
-    Receiver(ReceiverEnd) = "receiver",
+/// The object that a number stands for, and the name of its kind.
+struct Held {
+    name: &'static str,
+    own: Box<dyn Any + Send>,
 }
 
 /// A place for something held, and the number that its present or last one has. Numbers are never given twice: the upper half
@@ -73,8 +35,8 @@ fn gone(name: &str, number: PacelineHandle) -> Failure {
 }
 
 /// Keeps something, and answers its number.
-pub(crate) fn keep(own: impl Kept) -> Result<PacelineHandle, Failure> {
-    let held = Mutex::new(Some(own.held()));
+pub(crate) fn keep<K: Kept>(own: K) -> Result<PacelineHandle, Failure> {
+    let held = Mutex::new(Some(Held { name: K::NAME, own: Box::new(own) }));
     let mut places = PLACES.write().unwrap_or_else(PoisonError::into_inner);
     let is_free = |place: &mut Place| {
         let held = place.held.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -113,8 +75,8 @@ pub(crate) fn with<K: Kept, R>(
     // A lock that a panic has poisoned holds something in no known state.
     let mut held = place.and_then(|place| place.held.lock().ok()).ok_or_else(|| gone(K::NAME, number))?;
     let held = held.as_mut().ok_or_else(|| gone(K::NAME, number))?;
-    let other = held.name();
-    let own = K::of(held).ok_or_else(|| {
+    let other = held.name;
+    let own = held.own.downcast_mut().ok_or_else(|| {
         let text = format!("{}: found {number}, which is a {other}, expected a {}", K::NAME, K::NAME);
         Failure(PacelineStatus::NoHandle, text)
     })?;

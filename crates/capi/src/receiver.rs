@@ -2,7 +2,7 @@
 
 use crate::arguments::{expect_buffer, expect_room, fill, null, read_bytes, read_settings, write};
 use crate::failure::{Failure, answer};
-use crate::handles::{keep, with};
+use crate::handles::{Kept, keep, with};
 use crate::sender::LARGEST_RTCP;
 use crate::{
     PACELINE_NEVER, PacelineContent, PacelineDatagram, PacelineEvent, PacelineEventKind, PacelinePacket,
@@ -18,6 +18,10 @@ pub(crate) struct ReceiverEnd {
     receiver: MediaReceiver,
     /// The datagram that leaves.
     datagram: Vec<u8>,
+}
+
+impl Kept for ReceiverEnd {
+    const NAME: &'static str = "receiver";
 }
 
 /// Creates a receiver that expects no stream yet, and writes its number to `receiver`.

@@ -5,7 +5,7 @@ use crate::arguments::{
 };
 use crate::controller_calls::limits;
 use crate::failure::{Failure, answer};
-use crate::handles::{keep, with};
+use crate::handles::{Kept, keep, with};
 use crate::{
     PACELINE_NEVER, PACELINE_UNKNOWN, PacelineBreaker, PacelineContent, PacelineDatagram,
     PacelineDiscardReason, PacelineEvent, PacelineEventKind, PacelineHeard, PacelineMedia, PacelineSender,
@@ -33,6 +33,10 @@ pub(crate) struct SenderEnd {
     datagram: Vec<u8>,
     /// Of the RTP packets that leave.
     largest: usize,
+}
+
+impl Kept for SenderEnd {
+    const NAME: &'static str = "sender";
 }
 
 impl From<StreamError> for Failure {

@@ -29,6 +29,7 @@ pub mod reno;
 mod report;
 mod ring;
 pub mod scream;
+mod session;
 pub mod shared_bottleneck;
 mod silence;
 mod spread;
@@ -54,6 +55,7 @@ pub use observe::{Snapshot, StateVariable};
 pub use registry::{AnyController, AnyReceiverHalf, ControllerParams, FlowSetup, Steers};
 pub use report::{PacketResult, PacketsReport, ReceiverReport, Report, Status};
 pub use ring::Ring;
+pub use session::Session;
 pub use update::{
     Allowance, Discard, Pacing, Probe, ReceiverRequest, StreamSet, TargetChange, TimeoutReason, Update, Verb,
 };

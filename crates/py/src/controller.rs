@@ -3,26 +3,13 @@
 use crate::arguments::{configured, limits, numbers, seconds, span, time, wrong};
 use crate::half::Put;
 use paceline_cc::{
-    Allowance, Answers, AnyController, Controller as _, ControllerParams, Offered, Pacing, PacketResult,
-    PacketsReport, Probe, ReceiverReport, Report, SendQueueState, SentPacket, Snapshot, Status, StreamId,
-    Update,
+    AnyController, Controller as _, ControllerParams, Offered, PacketResult, Probe, ReceiverReport, Report,
+    SendQueueState, SentPacket, Session, Snapshot, Status, StreamId, Update,
 };
-use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Ecn, TimeDelta};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Packets whose size and send time are remembered for reports, of all streams.
-const REMEMBERED: usize = 1 << 16;
-
-/// A controller, what holds of its answers, and the packets that reports may speak of.
-struct Stepped {
-    controller: AnyController,
-    answers: Answers,
-    /// Size and send time by stream and sequence number.
-    sent: BTreeMap<(u8, u64), (Bytes, Time)>,
-}
 
 /// A congestion controller that is told what happens, packet by packet, and asked what holds.
 ///
@@ -31,26 +18,20 @@ struct Stepped {
 #[pyclass(frozen, module = "paceline._core")]
 pub struct Controller {
     kind: String,
-    inner: Mutex<Stepped>,
+    inner: Mutex<Session<AnyController>>,
 }
 
 impl Controller {
-    fn lock(&self) -> MutexGuard<'_, Stepped> {
+    fn lock(&self) -> MutexGuard<'_, Session<AnyController>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tell(&self, call: impl FnOnce(&mut AnyController) -> Update) {
-        let mut stepped = self.lock();
-        let update = call(&mut stepped.controller);
-        stepped.answers.take(update);
+        self.lock().tell(call);
     }
 
     fn snapshot(&self) -> Snapshot {
         self.lock().controller.snapshot()
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.lock().answers.pacing
     }
 }
 
@@ -69,8 +50,7 @@ impl Controller {
         let controller = configured(py, params, |settings| {
             AnyController::configured(kind, profile, settings.iter().copied())
         })?;
-        let stepped = Stepped { controller, answers: Answers::new(), sent: BTreeMap::new() };
-        Ok(Controller { kind: kind.into(), inner: Mutex::new(stepped) })
+        Ok(Controller { kind: kind.into(), inner: Mutex::new(Session::new(controller)) })
     }
 
     /// `size` bytes of media entered the send queue of a stream, which now holds `queued` bytes (without it: just these), the
@@ -128,14 +108,7 @@ impl Controller {
         let now = time(py, "now_s", now_s)?;
         let size = Bytes::new(size);
         let packet = SentPacket { stream: StreamId(stream), sequence, size, probe, app_limited };
-        self.tell(|controller| controller.on_sent(now, &packet));
-        let sent = &mut self.lock().sent;
-        sent.insert((stream, sequence), (size, now));
-        if sent.len() > REMEMBERED {
-            // The lowest number of the stream that has sent most recently.
-            let oldest = sent.range((stream, 0)..).next().map(|(key, _)| *key);
-            oldest.and_then(|key| sent.remove(&key));
-        }
+        self.lock().on_sent_remembered(now, &packet);
         Ok(())
     }
 
@@ -152,9 +125,9 @@ impl Controller {
         clock_step_s: f64,
     ) -> PyResult<()> {
         let (now, clock_step) = (time(py, "now_s", now_s)?, span(py, "clock_step_s", clock_step_s)?);
-        let mut stepped = self.lock();
+        let mut session = self.lock();
         let result = |(sequence, arrived_s): (u64, Option<f64>)| {
-            let known = stepped.sent.get(&(stream, sequence)).copied();
+            let known = session.sent(StreamId(stream), sequence);
             let (size, sent) = known.ok_or_else(|| {
                 wrong(py, format!("packets: found {sequence}, expected one of stream {stream} that was sent"))
             })?;
@@ -165,9 +138,7 @@ impl Controller {
             Ok(PacketResult { stream: StreamId(stream), sequence, size, sent, status })
         };
         let results = packets.into_iter().map(result).collect::<PyResult<Vec<_>>>()?;
-        let report = PacketsReport { packets: &results, clock_step, ambiguous: false };
-        let update = stepped.controller.on_report(now, &Report::Packets(report));
-        stepped.answers.take(update);
+        session.on_packets(now, results, clock_step);
         Ok(())
     }
 
@@ -262,34 +233,31 @@ impl Controller {
     /// Bytes that may be sent now; `None`: no limit in bytes.
     #[getter]
     fn allowed_bytes(&self) -> Option<u64> {
-        if let Allowance::Bytes(bytes) = self.lock().answers.allowance { Some(bytes.as_u64()) } else { None }
+        self.lock().allowed_bytes().map(Bytes::as_u64)
     }
 
     /// Packets that may be sent now; `None`: no limit in packets.
     #[getter]
     fn allowed_packets(&self) -> Option<u64> {
-        if let Allowance::Packets(packets) = self.lock().answers.allowance { Some(packets) } else { None }
+        self.lock().allowed_packets()
     }
 
     /// The gap after a packet is its size over this rate; `None`: packets are not spaced by a rate.
     #[getter]
     fn pacing_mbps(&self) -> Option<f64> {
-        match self.pacing() {
-            Pacing::Rate(rate) | Pacing::Burst { rate, .. } => Some(rate.as_mbps_f64()),
-            Pacing::Off | Pacing::Gap(_) => None,
-        }
+        self.lock().pacing_rate().map(Bitrate::as_mbps_f64)
     }
 
     /// The gap after a packet in seconds, whatever its size; `None`: packets are not spaced by a time.
     #[getter]
     fn pacing_gap_s(&self) -> Option<f64> {
-        if let Pacing::Gap(gap) = self.pacing() { Some(gap.as_secs_f64()) } else { None }
+        self.lock().pacing_gap().map(TimeDelta::as_secs_f64)
     }
 
     /// Packets leave at once while what left before takes less than so long at that rate, in seconds; 0: one by one.
     #[getter]
     fn pacing_burst_s(&self) -> f64 {
-        if let Pacing::Burst { at_once, .. } = self.pacing() { at_once.as_secs_f64() } else { 0.0 }
+        self.lock().pacing_burst().as_secs_f64()
     }
 
     /// Sum of the target bitrates of all streams, headers in; `None`: the controller sets none.
@@ -324,10 +292,10 @@ impl Controller {
 
     /// The inner state by name, as the columns `state.NAME` of a run.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stepped = self.lock();
-        let variables = stepped.controller.state_variables();
+        let session = self.lock();
+        let variables = session.controller.state_variables();
         let mut values = vec![None; variables.len()];
-        stepped.controller.state(&mut values);
+        session.controller.state(&mut values);
         let named = PyDict::new(py);
         for (variable, value) in variables.iter().zip(values) {
             named.set_item(variable.name, value)?;
