@@ -30,7 +30,7 @@ def test_a_circle_is_found_and_a_chain_is_none() -> None:
 
 
 def python_imports() -> Graph:
-    """What each module imports when it runs, at its head or in a function; imports for types alone do not run."""
+    """The imports of each module that run, at its head or in a function; imports for types alone do not."""
     files: dict[str, Path] = {}
     for path in (ROOT / "python").rglob("*.py"):
         files[".".join(path.relative_to(ROOT / "python").with_suffix("").parts).removesuffix(".__init__")] = path

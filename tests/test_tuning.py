@@ -14,6 +14,7 @@ from scipy import stats
 
 import paceline
 from conftest import CALL, ROOT, Run, redefined
+from paceline.cli.options import changes
 from paceline.errors import DataNotFound, StudyError, UsageError
 from paceline.studies import store, trials
 from paceline.studies import tune as tuned
@@ -316,17 +317,40 @@ def test_the_study_of_the_documentation_runs(little: Path, tmp_path: Path) -> No
 # ---- The judgement.
 
 
-@pytest.mark.parametrize("profile", ["low-delay", "balanced", "throughput"])
-def test_a_tuned_profile_is_the_set_that_the_study_found(profile: str) -> None:
-    name = f"scream-5g-{profile}"
-    found = loads((ROOT / "studies" / "scream-tune" / "sets.toml").read_text())[name]
+@pytest.mark.parametrize("name", ["scream-5g-low-delay", "scream-5g-balanced", "scream-5g-throughput"])
+def test_a_set_in_a_file_is_the_set_in_the_study(name: str) -> None:
+    file = ROOT / "studies" / "scream-tune" / "sets.toml"
+    study = load("scream-tune")
 
-    def controller(overrides: dict[str, object]) -> dict[str, object]:
-        resolved = loads(paceline.scenario.read(CALL, overrides=overrides).load().core.resolved_toml)
-        return {key: value for key, value in resolved["flows"]["video"]["controller"].items() if key != "profile"}
+    def controller(scenario: str | Path, overrides: list[tuple[str, str]]) -> object:
+        resolved = loads(paceline.scenario.read(scenario, overrides=overrides).load().core.resolved_toml)
+        return resolved["flows"]["video"]["controller"]
 
-    most = {"flows.video.controller.target_bitrate_max": "100Mbps"}
-    assert controller({"flows.video.controller.profile": name}) == controller({**most, **found})
+    changed = changes([f"@{file}:{name}"])
+    assert dict(changed)["flows.video.controller.profile"] == '"reference-2022"'
+    assert controller(CALL, changed) == controller(study.scenarios[study.scenario], changed)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("@sets.toml:fas", "found no set 'fas' in sets.toml, expected one of fast, slow"),
+        ("@none.toml:fast", "none.toml"),
+        ("@broken.toml:fast", "expected @FILE:NAME"),
+        ("@sets.toml", "expected @FILE:NAME"),
+        ("@sets.toml:title", "found no set 'title'"),
+    ],
+)
+def test_a_set_that_is_not_there_is_named(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sets.toml").write_text('title = "two"\n[fast]\nseed = 2\n[slow]\nseed = 3\n')
+    Path("broken.toml").write_text("= 1")
+    assert changes(["duration=4s", "@sets.toml:fast"]) == [("duration", "4s"), ("seed", "2")]
+    with pytest.raises(UsageError) as caught:
+        changes([text])
+    assert message in str(caught.value)
 
 
 def test_a_difference_has_students_interval() -> None:

@@ -15,8 +15,9 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from paceline import scenario as scenarios
-from paceline.errors import UsageError
+from paceline.errors import UsageError, one_of
 from paceline.scenario import ScenarioText
+from paceline.toml import TOMLDecodeError, loads
 
 _PAIR = re.compile(r"""((?:"(?:\\.|[^"\\])*"|'[^']*'|[^="'])+)=(.*)""", re.DOTALL)
 """PATH=VALUE; a key of the path may stand in quotes and hold an equals sign there."""
@@ -93,14 +94,18 @@ class ScenarioOptions:
     ]
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Replace a value of the scenario; may be repeated."),
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Replace a value of the scenario, or with @FILE:NAME those of a set in a file; may be repeated.",
+        ),
     ] = None
     seed: Annotated[int | None, typer.Option(min=0, help="Replace the scenario's seed.")] = None
     data: Data = None
 
     def read(self) -> ScenarioText:
         """The scenario with its changes."""
-        pairs = [pair(text) for text in self.set_ or []]
+        pairs = changes(self.set_)
         if self.scenario == "-":
             text = scenarios.decoded(sys.stdin.buffer.read(), "standard input")
             return ScenarioText(text, None, scenarios.data_folders(self.data), pairs, self.seed)
@@ -431,7 +436,25 @@ def _as_table(text: ScenarioText) -> dict[str, object]:
         raise
 
 
-def pair(text: str) -> tuple[str, str]:
+def changes(texts: list[str] | None) -> list[tuple[str, str]]:
+    """The changes that all `--set` ask for, in their order."""
+    return [one for text in texts or [] for one in (_set_of(text) if text.startswith("@") else [_pair(text)])]
+
+
+def _set_of(text: str) -> list[tuple[str, str]]:
+    """@FILE:NAME, a table of paths and values in a file as `paceline tune` writes it."""
+    file, _, name = text[1:].rpartition(":")
+    try:
+        found = loads(scenarios.decoded(Path(file).read_bytes(), file))
+    except (OSError, TOMLDecodeError) as error:
+        raise UsageError(f"--set {text}: {error}, expected @FILE:NAME, the file with a table for each set") from None
+    sets = {name: table for name, table in found.items() if isinstance(table, dict)}
+    if name not in sets:
+        raise UsageError(f"--set {text}: found no set {name!r} in {file}, {one_of(name, list(sets))}")
+    return scenarios.as_pairs(sets[name])
+
+
+def _pair(text: str) -> tuple[str, str]:
     """PATH=VALUE taken apart."""
     match = _PAIR.fullmatch(text)
     if match is None or not match[1].strip():

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from paceline import _core
-from paceline.cli.options import ProbeOptions, pair
+from paceline.cli.options import ProbeOptions, changes
 from paceline.cli.speak import printing, progress_bar, say
 from paceline.errors import UsageError
 from paceline.outputs import OutputFolder
@@ -35,7 +35,7 @@ def measure(options: ProbeOptions) -> None:
                 _named(str(options.what)),
                 link=options.link,
                 plan=_plan(options, Plan(hold_s=300.0)),
-                overrides=[pair(text) for text in options.set_ or []],
+                overrides=changes(options.set_),
                 seed=options.seed,
                 data=options.data,
                 progress=progress,

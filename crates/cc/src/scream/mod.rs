@@ -17,7 +17,6 @@ mod scheduler;
 mod sharing;
 mod silence;
 mod streams;
-mod tuned;
 mod window;
 
 pub use params::Params;

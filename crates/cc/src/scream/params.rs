@@ -1,6 +1,5 @@
 //! SCReAM's constants by name. One algorithm, several named sets of values.
 
-use super::tuned;
 use paceline_units::param::Ramp;
 use paceline_units::params;
 use paceline_units::{Bitrate, Bytes, TimeDelta};
@@ -118,9 +117,6 @@ params! {
         "robust": "reference-2022 without its weak spots: long round trips, lost reports, silence, reordering, low frame rates, shares of streams" => Params::robust,
         "rfc8298": "RFC 8298 as printed" => Params::rfc8298,
         "reference-2022": "Ericsson's program of 2022-06 as measured, which the tuning paper ran" => Params::reference_2022,
-        "scream-5g-low-delay": "reference-2022 tuned for least frame delay (study scream-tune, search off)" => tuned::low_delay,
-        "scream-5g-balanced": "reference-2022 tuned for rate and an empty queue (study scream-tune, search off-judged)" => tuned::balanced,
-        "scream-5g-throughput": "reference-2022 tuned for most rate at no more frame delay (study scream-tune, search off)" => tuned::throughput,
     }
     usual Params::robust;
 }

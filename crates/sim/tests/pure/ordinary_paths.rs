@@ -60,9 +60,6 @@ fn no_flow_sends_more_than_twice_what_arrives_for_long() {
         "RFC 5348 section 4.4: half once in four round trips, and the queue is in those";
     let excused = [
         ("scream reference-2022", SILENCE),
-        ("scream scream-5g-low-delay", SILENCE),
-        ("scream scream-5g-balanced", SILENCE),
-        ("scream scream-5g-throughput", SILENCE),
         ("gcc libwebrtc-2012", SILENCE),
         ("tfrc rfc5348", NO_FEEDBACK),
         ("tfrc ns2", NO_FEEDBACK),
@@ -140,9 +137,6 @@ fn after_two_seconds_of_silence_the_rate_is_back_within_two() {
     const LINEAR: &str = "a packet more in each round trip of up to half a second";
     let excused = [
         ("scream reference-2022", AS_MEASURED),
-        ("scream scream-5g-low-delay", AS_MEASURED),
-        ("scream scream-5g-balanced", AS_MEASURED),
-        ("scream scream-5g-throughput", AS_MEASURED),
         ("tfrc ns2", NS2),
         ("ccid3 ns2", NS2),
         ("ccid2 rfc4341", TIMEOUTS),

@@ -221,32 +221,13 @@ const FIXED_UNAFFECTED: &[Alteration] = &[Alteration::Generous, Alteration::Slee
 const UNCONTROLLED_UNAFFECTED: &[Alteration] =
     &[Alteration::Generous, Alteration::Sleepless, Alteration::Credulous, Alteration::Moody];
 
-/// The cost of tuning a profile of SCReAM: found by this suite, the search looked at single flows.
-fn tuned(member: Member, profile: &str) -> Member {
-    let unfair = "tuned for a flow alone: of two, the one that came first keeps more";
-    let empty = "tuned for an empty queue: the step leaves less of one than the band asks for";
-    let member = match profile {
-        "scream-5g-low-delay" | "scream-5g-balanced" | "scream-5g-throughput" => {
-            member.exempt("is_fair_to_itself", unfair)
-        }
-        _ => member,
-    };
-    match member.name.as_str() {
-        "scream scream-5g-low-delay" | "scream scream-5g-balanced" | "scream scream-5g-balanced l4s" => {
-            member.exempt("reacts_to_delay", empty)
-        }
-        "scream reference-2022 l4s" => member.exempt(
-            "recovers_after_an_outage",
-            "a fixed gap for full packets starves frames below one packet",
-        ),
-        _ => member,
-    }
-}
-
 /// A member, with what its source's own rules excuse, and once more in a world that it is told more of.
 fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Member> {
     vec![match params {
-        ControllerParams::Scream(_) => tuned(member, profile),
+        ControllerParams::Scream(_) if member.name == "scream reference-2022 l4s" => member.exempt(
+            "recovers_after_an_outage",
+            "a fixed gap for full packets starves frames below one packet",
+        ),
         ControllerParams::Cubic(_) if profile == "linux" => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1).exempt(
             "is_fair_to_itself",
             "paced at 1.2 windows per round trip two of them have a Jain's index of 0.80 where 0.85 is asked; paced at 1.25 they pass",
