@@ -1,6 +1,7 @@
 """Files of one room do not import each other in circles, by the imports that their text names."""
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def _imported(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
         waiting += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
-        elif isinstance(node, ast.ImportFrom) and node.module in known:
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module in known:
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
                 yield inner if inner in known else node.module
@@ -54,3 +55,74 @@ def _imported(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
 
 def test_no_python_files_import_each_other_in_a_circle() -> None:
     assert circles(python_imports()) == []
+
+
+MOST_CIRCLES_IN_RUST = 6
+"""Circles among the files of all crates; it may only fall."""
+_USE = re.compile(r"\buse ((?:crate|self|super)::[^;]+);")
+_TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:#\[[^\n]*\s*)*mod \w+ \{")
+_PATH = re.compile(r"\b(?:crate|super)(?:::\w+)+")
+
+
+def rust_imports(source: Path) -> Graph:
+    """The files whose items each file of a crate names; none between a module and the modules inside it."""
+    files = [path for path in source.rglob("*.rs") if "test" not in path.relative_to(source).as_posix()]
+    modules = {_module(path.relative_to(source)): path for path in files}
+    imports: Graph = {}
+    for module, path in modules.items():
+        text = _TESTS.split(re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8")))[0]
+        paths = [way for use in _USE.findall(text) for way in _ways(use)] + _PATH.findall(text)
+        found = {_named(module, way.split("::"), modules) for way in paths}
+        imports["/".join(module)] = {"/".join(one) for one in found if not _inside(module, one)}
+    return imports
+
+
+def _module(path: Path) -> tuple[str, ...]:
+    parts = path.with_suffix("").parts
+    return parts[:-1] if parts[-1] in ("mod", "lib", "main") else parts
+
+
+def _inside(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
+
+
+def _ways(use: str) -> Iterator[str]:
+    """The single paths of `crate::a::{b, c::{d, e}}`."""
+    head, brace, rest = "".join(use.split()).partition("{")
+    if not brace:
+        yield head
+        return
+    depth, start = 0, 0
+    inner = rest.rpartition("}")[0] + ","
+    for place, letter in enumerate(inner):
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            if inner[start:place]:
+                yield from _ways(head + inner[start:place])
+            start = place + 1
+
+
+def _named(module: tuple[str, ...], way: list[str], modules: Mapping[tuple[str, ...], Path]) -> tuple[str, ...]:
+    """The deepest module that a path leads to from within a module."""
+    at = () if way[0] == "crate" else module
+    for part in way:
+        if part == "super":
+            at = at[:-1]
+        elif part not in ("crate", "self"):
+            if (*at, part) not in modules:
+                break
+            at = (*at, part)
+    return at
+
+
+def test_a_use_is_taken_apart() -> None:
+    assert list(_ways("crate::a::{b, c::{d, e}}")) == ["crate::a::b", "crate::a::c::d", "crate::a::c::e"]
+    modules = {("a",): ROOT, ("a", "b"): ROOT, ("c",): ROOT}
+    assert _named(("a", "b"), ["super", "super", "c", "D"], modules) == ("c",)
+    assert _named(("c",), ["crate", "a", "b", "D"], modules) == ("a", "b")
+
+
+def test_few_rust_files_import_each_other_in_circles() -> None:
+    found = [(crate.name, one) for crate in (ROOT / "crates").iterdir() for one in circles(rust_imports(crate / "src"))]
+    assert len(found) <= MOST_CIRCLES_IN_RUST, "\n".join(f"{crate}: {', '.join(sorted(one))}" for crate, one in found)

@@ -1,15 +1,12 @@
 //! How fast a link serves over time.
 
 use crate::schedule::Schedule;
-use crate::trace::Trace;
+use crate::trace::{MAX_RATE, Trace};
 use alloc::vec;
 use alloc::vec::Vec;
 use paceline_units::param::ParamError;
 use paceline_units::text;
 use paceline_units::{Bitrate, Time, TimeDelta};
-
-/// The fastest rate a link may have: 1 Pbit/s, so that a nanosecond's carry and a packet's work fit 64 bits together.
-pub(crate) const MAX_RATE: u64 = 1_000_000_000_000_000;
 
 /// The most pieces of a sequence: a guard against a repeating trace that no memory holds.
 const MAX_PIECES: u64 = 10_000_000;

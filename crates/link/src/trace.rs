@@ -17,6 +17,9 @@ pub use error::{TraceError, TraceWarning};
 use paceline_units::param::{Kind, ParamError, Parameter, Reason, Value};
 use paceline_units::{Bitrate, Bytes, TimeDelta, names, params};
 
+/// The fastest rate a link may have: 1 Pbit/s, so that a nanosecond's carry and a packet's work fit 64 bits together.
+pub(crate) const MAX_RATE: u64 = 1_000_000_000_000_000;
+
 /// A piecewise-constant rate of finite length. Cheap to clone.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Trace {
@@ -164,7 +167,7 @@ impl Trace {
             if duration.is_negative() {
                 return Err(TraceError::whole(duration.as_secs_f64(), "durations of 0 or more"));
             }
-            if rate.as_bps() > crate::rate::MAX_RATE {
+            if rate.as_bps() > MAX_RATE {
                 return Err(TraceError::whole(rate.as_mbps_f64(), "rates of at most 1 Pbit/s"));
             }
             length += duration;

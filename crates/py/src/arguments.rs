@@ -163,3 +163,8 @@ pub(crate) fn limits(py: Python<'_>, stream: u8, (min_mbps, max_mbps): (f64, f64
     let [min, max] = [min_mbps, max_mbps].map(|mbps| Bitrate::from_bps_f64(mbps.min(FASTEST) * 1e6));
     Ok(Limits { stream: StreamId(stream), min, max })
 }
+
+/// Numbers as little-endian float64.
+pub(crate) fn floats<'py>(py: Python<'py>, values: impl Iterator<Item = f64>) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &values.flat_map(f64::to_le_bytes).collect::<Vec<u8>>())
+}

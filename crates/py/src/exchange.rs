@@ -1,7 +1,7 @@
 //! The flow state exchange of a machine, and how a sender finds it.
 
 use crate::network::{failure, wait};
-use paceline_net::{ExchangeLimits, ExchangeOptions, ExchangeServer, GroupBy};
+use paceline_net::{ExchangeLimits, ExchangeServer};
 use paceline_units::TimeDelta;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -58,25 +58,4 @@ pub fn exchange(
         Some(error) => Err(error),
         None => Ok(counted.named().into()),
     }
-}
-
-/// The facts of an exchange for a sender: the socket, the rule by which its flows find their group, its name, and the kind of coupling.
-pub fn options(
-    socket: Option<PathBuf>,
-    group_by: &str,
-    group: Option<String>,
-    kind: Option<String>,
-) -> PyResult<Option<ExchangeOptions>> {
-    let by = GroupBy::named(group_by).ok_or_else(|| {
-        let known = GroupBy::NAMES.join(", ");
-        PyValueError::new_err(format!("group_by: found {group_by}, expected one of {known}"))
-    })?;
-    for (what, found) in [("group", &group), ("kind of group", &kind)] {
-        if let (None, Some(found)) = (&socket, found) {
-            return Err(PyValueError::new_err(format!(
-                "{what}: found {found} without an exchange, expected both"
-            )));
-        }
-    }
-    Ok(socket.map(|path| ExchangeOptions { path, by, group, kind }))
 }

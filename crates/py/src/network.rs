@@ -1,11 +1,10 @@
 //! The network world: the same endpoints over real sockets.
 
-use crate::exchange::options;
 use crate::output::RunOutput;
 use crate::source::Scenario;
 use paceline_net::{
-    Control, LiveOptions, LiveOutput, NetError, NetOutput, OpaqueRelay, Progress, ReceiveOptions, Relay,
-    RelayOptions, SendOptions, Sender, TunnelOptions, resolve_address,
+    Control, ExchangeOptions, GroupBy, LiveOptions, LiveOutput, NetError, NetOutput, OpaqueRelay, Progress,
+    ReceiveOptions, Relay, RelayOptions, SendOptions, Sender, TunnelOptions, resolve_address,
 };
 use paceline_scenario::{Loaded, Transport};
 use paceline_units::{Time, TimeDelta};
@@ -55,7 +54,7 @@ pub fn send(
     say: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
     let interrupt = what_interrupts(&scenario.loaded, flow.as_deref());
-    let exchange = options(exchange, group_by, group, group_kind)?;
+    let exchange = exchange_options(exchange, group_by, group, group_kind)?;
     let remote = peer.parse().map_err(failure)?;
     let options = SendOptions { flow, capture, remote, exchange, ..SendOptions::to(address(py, to, None)?) };
     drive(py, &scenario.loaded, interrupt, Listeners { progress, say }, |loaded, control| {
@@ -167,6 +166,27 @@ fn what_interrupts(loaded: &Loaded, flow: Option<&str>) -> Interrupt {
 
 pub(crate) fn address(py: Python<'_>, text: &str, beside: Option<SocketAddr>) -> PyResult<SocketAddr> {
     py.detach(|| resolve_address(text, beside)).map_err(failure)
+}
+
+/// The facts of an exchange for a sender: the socket, the rule by which its flows find their group, its name, and the kind of coupling.
+fn exchange_options(
+    socket: Option<PathBuf>,
+    group_by: &str,
+    group: Option<String>,
+    kind: Option<String>,
+) -> PyResult<Option<ExchangeOptions>> {
+    let by = GroupBy::named(group_by).ok_or_else(|| {
+        let known = GroupBy::NAMES.join(", ");
+        PyValueError::new_err(format!("group_by: found {group_by}, expected one of {known}"))
+    })?;
+    for (what, found) in [("group", &group), ("kind of group", &kind)] {
+        if let (None, Some(found)) = (&socket, found) {
+            return Err(PyValueError::new_err(format!(
+                "{what}: found {found} without an exchange, expected both"
+            )));
+        }
+    }
+    Ok(socket.map(|path| ExchangeOptions { path, by, group, kind }))
 }
 
 /// A wrong argument is a ValueError, a refusal of the system an OSError.

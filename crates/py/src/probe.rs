@@ -1,7 +1,8 @@
 //! Path probes: of a scenario's link in the simulator, and over sockets.
 
+use crate::arguments::floats;
 use crate::network::{address, failure, wait};
-use crate::source::{Scenario, floats};
+use crate::source::Scenario;
 use paceline_net::{Control, NetError, PathProber, ProbeOptions, Progress, Reflector};
 use paceline_transport::{Observation, ProbePlan, ProbeRecord};
 use paceline_units::param::{ParamError, ParamSet};

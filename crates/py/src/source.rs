@@ -1,5 +1,6 @@
 //! From Python's arguments to a loaded scenario.
 
+use crate::arguments::floats;
 use crate::{ScenarioError, video};
 use paceline_scenario::{Loaded, Loader, Origin, TypedValue, load};
 use pyo3::IntoPyObjectExt;
@@ -114,8 +115,4 @@ impl Scenario {
 #[pyfunction]
 pub fn quantity(text: &str) -> Option<(f64, &'static str)> {
     paceline_scenario::quantity(text)
-}
-
-pub(crate) fn floats<'py>(py: Python<'py>, values: impl Iterator<Item = f64>) -> Bound<'py, PyBytes> {
-    PyBytes::new(py, &values.flat_map(f64::to_le_bytes).collect::<Vec<u8>>())
 }

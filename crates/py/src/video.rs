@@ -1,6 +1,6 @@
 //! Real video: encoders that Python brings, asked once per frame, and what became of each packet of pictures.
 
-use crate::source::floats;
+use crate::arguments::floats;
 use paceline_media::{EncodedFrame, FrameEncoder, FrameRequest};
 use paceline_scenario::Loaded;
 use paceline_scenario::assembly::CodecStream;

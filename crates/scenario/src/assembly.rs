@@ -11,6 +11,7 @@ use crate::error::{Place, ScenarioError};
 use crate::files::{FileError, Loader};
 use crate::overrides;
 use crate::rate::*;
+use crate::reader::quoted_key;
 use crate::remarks;
 use crate::schema;
 use crate::source::*;
@@ -136,7 +137,7 @@ fn transport_wide_number(flow: &FlowSpec) -> Bytes {
 pub(crate) fn check_verbs(flow: &FlowSpec, used: &[Verb], executed: &[Verb]) -> Result<(), ScenarioError> {
     let Some(verb) = used.iter().find(|verb| !executed.contains(verb)) else { return Ok(()) };
     let (verb, transport) = (verb.name(), flow.transport.name());
-    let key = format!("flows.{}.controller", overrides::quoted_key(&flow.name));
+    let key = format!("flows.{}.controller", quoted_key(&flow.name));
     let expected =
         format!("a controller that does without {verb}: transport {transport} cannot execute them");
     Err(wrong(key, flow.controller.params.kind(), &expected))
@@ -148,7 +149,7 @@ fn check_ecn(flow: &FlowSpec, response: CeResponse) -> Result<(), ScenarioError>
         CeResponse::Reduces | CeResponse::Uncontrolled => Ok(()),
         CeResponse::Ignored if flow.ecn == EcnMode::Off => Ok(()),
         CeResponse::Ignored => {
-            let key = format!("flows.{}.ecn", overrides::quoted_key(&flow.name));
+            let key = format!("flows.{}.ecn", quoted_key(&flow.name));
             let kind = flow.controller.params.kind();
             let expected = format!("\"off\": the controller {kind} ignores marks (CE)");
             Err(wrong(key, flow.ecn.name(), &expected))
@@ -194,7 +195,7 @@ impl Builder<'_> {
     }
 
     fn link(&mut self, link: &LinkSpec) -> Result<LinkConfig, ScenarioError> {
-        let table = format!("links.{}", overrides::quoted_key(&link.name));
+        let table = format!("links.{}", quoted_key(&link.name));
         let at = |time: TimeDelta| Time::ZERO + time;
         let config = LinkConfig {
             rate: self.rate(&link.name, &link.rate, &table)?,
@@ -336,7 +337,7 @@ impl Builder<'_> {
             Transport::Dccp => {
                 let spec = flow.dccp.unwrap_or_default();
                 let ccids = FlowCcids::new(&flow.controller.params, controller).ok_or_else(|| {
-                    let key = format!("flows.{}.controller", overrides::quoted_key(&flow.name));
+                    let key = format!("flows.{}.controller", quoted_key(&flow.name));
                     wrong(key, flow.controller.params.kind(), "ccid2 or ccid3 over transport dccp")
                 })?;
                 EndsParts::Dccp(DccpParts {
@@ -471,10 +472,10 @@ fn dccp_config(flow: &FlowSpec, spec: &DccpSpec, ccid: Ccid) -> DccpConfig {
 
 /// The path of a stream's source.
 fn source_table(flow: &FlowSpec, stream: &StreamSpec) -> String {
-    let flow = overrides::quoted_key(&flow.name);
+    let flow = quoted_key(&flow.name);
     match &stream.name {
         None => format!("flows.{flow}.source"),
-        Some(name) => format!("flows.{flow}.streams.{}.source", overrides::quoted_key(name)),
+        Some(name) => format!("flows.{flow}.streams.{}.source", quoted_key(name)),
     }
 }
 
@@ -526,5 +527,5 @@ fn controller(flow: &FlowSpec) -> Result<AnyController, ScenarioError> {
         max_window: flow.tcp.and_then(|tcp| tcp.max_window),
     };
     AnyController::new(&flow.controller.params, &setup)
-        .map_err(|error| within(&format!("flows.{}.controller", overrides::quoted_key(&flow.name)), &error))
+        .map_err(|error| within(&format!("flows.{}.controller", quoted_key(&flow.name)), &error))
 }

@@ -8,6 +8,7 @@ mod ccids;
 mod error;
 mod files;
 mod networks;
+mod nothing_arrived;
 mod overrides;
 mod params;
 mod rate;

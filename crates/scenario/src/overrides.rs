@@ -8,17 +8,12 @@
 
 use crate::error::{Place, ScenarioError, nearest};
 use crate::rate::MmwaveSpec;
+use crate::reader::quoted_key;
 use crate::schema::{self, LimitKeys, keys};
 use crate::source::{FramesSpec, LadderSpec};
 use crate::spec::Scenario;
 use paceline_units::param::Spec;
 use toml_edit::{DocumentMut, InlineTable, Item, Key, TableLike, Value};
-
-/// A key as a dotted path spells it: quoted only if it must be.
-pub(crate) fn quoted_key(key: &str) -> String {
-    let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    if bare { key.into() } else { toml::Value::String(key.replace(['\n', '\r'], " ")).to_string() }
-}
 
 /// Reads `text` with `sets` applied in order, each a path and a value. `file` is what messages call the text.
 ///

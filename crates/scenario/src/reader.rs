@@ -260,7 +260,7 @@ impl<'a> Table<'a> {
     }
 
     fn path_of(&self, key: &str) -> String {
-        let key = crate::overrides::quoted_key(key);
+        let key = quoted_key(key);
         if self.path.is_empty() { key } else { format!("{}.{key}", self.path) }
     }
 
@@ -373,4 +373,10 @@ fn describe(value: &DeValue<'_>) -> String {
         DeValue::Array(items) => format!("a list of {}", items.len()),
         DeValue::Table(_) => "a table".into(),
     }
+}
+
+/// A key as a dotted path spells it: quoted only if it must be.
+pub(crate) fn quoted_key(key: &str) -> String {
+    let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if bare { key.into() } else { toml::Value::String(key.replace(['\n', '\r'], " ")).to_string() }
 }

@@ -1,6 +1,5 @@
 //! Elements of RTP header extensions (RFC 8285): read in both forms, and written with one more among those that are there.
 
-use crate::rtp::RtpExtension;
 use alloc::vec::Vec;
 
 /// First 16 bits of an extension of the one-byte form (RFC 8285 section 4.2).
@@ -9,6 +8,23 @@ pub const ONE_BYTE: u16 = 0xbede;
 pub const TWO_BYTES: u16 = 0x1000;
 /// Bytes of an extension's own header: profile and length (RFC 3550 section 5.3.1).
 pub const HEADER: usize = 4;
+
+/// A header extension, unread (RFC 3550 section 5.3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RtpExtension<'a> {
+    /// First 16 bits of the extension; [`ONE_BYTE`] and [`TWO_BYTES`] are those of RFC 8285.
+    pub profile: u16,
+    /// Content of the extension, after profile and length.
+    pub data: &'a [u8],
+}
+
+impl<'a> RtpExtension<'a> {
+    /// The content of the first element with this local identifier; none if the extension has neither form of RFC 8285, or ends
+    /// before. Other elements are passed over (RFC 8285 section 4.2).
+    pub fn element(&self, id: u8) -> Option<&'a [u8]> {
+        Elements::of(self).find(|(other, _)| *other == id).map(|(_, content)| content)
+    }
+}
 
 /// How the elements of an extension are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! The RTP data packet's bytes (RFC 3550 section 5.1), and which datagrams are RTCP (RFC 5761).
 
 use crate::error::field;
-use crate::extension::Elements;
+pub use crate::extension::RtpExtension;
 use crate::{WireError, extension};
 use alloc::vec::Vec;
 
@@ -21,23 +21,6 @@ pub struct RtpHeaderFields {
     pub timestamp: u32,
     /// Whether this is the last packet of its frame.
     pub marker: bool,
-}
-
-/// A header extension, unread (RFC 3550 section 5.3.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RtpExtension<'a> {
-    /// First 16 bits of the extension; [`crate::extension`] names those of RFC 8285.
-    pub profile: u16,
-    /// Content of the extension, after profile and length.
-    pub data: &'a [u8],
-}
-
-impl<'a> RtpExtension<'a> {
-    /// The content of the first element with this local identifier; none if the extension has neither form of RFC 8285, or ends
-    /// before. Other elements are passed over (RFC 8285 section 4.2).
-    pub fn element(&self, id: u8) -> Option<&'a [u8]> {
-        Elements::of(self).find(|(other, _)| *other == id).map(|(_, content)| content)
-    }
 }
 
 /// A data packet as it came: header fields, and slices of the datagram (RFC 3550 section 5.1).

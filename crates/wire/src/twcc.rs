@@ -13,10 +13,7 @@ use crate::rtcp::{HEADER, RtcpPacket};
 use crate::rtp::RtpExtension;
 use alloc::vec::Vec;
 
-/// RTCP packet type: transport-layer feedback (RFC 4585 section 6.1).
-pub const PACKET_TYPE: u8 = 205;
-/// Feedback message type: transport-wide congestion control (section 3.1 of the draft).
-pub const FMT: u8 = 15;
+pub use crate::rtcp::{TRANSPORT_FEEDBACK as PACKET_TYPE, TRANSPORT_WIDE as FMT};
 /// Nanoseconds of a step of the reference time.
 pub const REFERENCE_STEP_NANOS: u64 = 64_000_000;
 /// Nanoseconds of a step of a delta.

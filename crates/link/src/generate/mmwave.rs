@@ -34,7 +34,7 @@ params! {
 /// The lowest rate outside an outage, in bit/s: a link that is up serves something.
 const FLOOR_BPS: f64 = 1000.0;
 /// The highest rate of a trace, in bit/s.
-const MAX_RATE: f64 = crate::rate::MAX_RATE as f64;
+const MAX_RATE: f64 = crate::trace::MAX_RATE as f64;
 
 /// Blocked: 80 Mbit/s, what is left by reflection or the 4G anchor, heavy-tailed; 3 s, a body or a vehicle passing.
 const BLOCKED: StateParams = StateParams {

@@ -98,7 +98,7 @@ impl RateState {
             let found = format!("{} Mbit/s before {}", pair[0].as_mbps_f64(), pair[1].as_mbps_f64());
             return Err(TraceError::whole(found, "rates that do not fall: the quantiles of the state"));
         }
-        if self.highest().as_bps() > crate::rate::MAX_RATE {
+        if self.highest().as_bps() > crate::trace::MAX_RATE {
             return Err(TraceError::whole(self.highest().as_mbps_f64(), "rates of at most 1 Pbit/s"));
         }
         if self.correlation.is_negative() {

@@ -4,7 +4,6 @@
 //! the receiver, and its answers back to them: their connections are half open. Only who acknowledges a Response (RFC 4340
 //! section 8.1.5) takes the place of the connection before, and only if that has been silent for long.
 
-use super::filter::Admitted;
 use crate::clock::Moment;
 use crate::output::NetCounters;
 use crate::socket::Datagram;
@@ -21,6 +20,17 @@ const MOST_HALF_OPEN: usize = 256;
 const REPEATED: usize = 8;
 
 type Key = (SocketAddr, Ports);
+
+/// A datagram from the sender's side that passes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Admitted {
+    /// The stream of a data packet: figures of a flow are of these.
+    pub data: Option<StreamId>,
+    /// Whether its sender has proved to be there: heard twice, or with a whole handshake.
+    pub established: bool,
+    /// When the first packet came of a sender that a run should begin with, unless another has proved to be there.
+    pub begins: Option<Moment>,
+}
 
 /// The connection that passes, and those whose handshake has begun.
 #[derive(Debug)]

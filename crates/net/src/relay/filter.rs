@@ -1,12 +1,10 @@
 //! The packets that a relay lets pass, by the flow's transport.
 
-use super::connection::ConnectionFilter;
+use super::connection::{Admitted, ConnectionFilter};
 use crate::choice::Over;
-use crate::clock::Moment;
 use crate::output::NetCounters;
 use crate::peer::SenderFilter;
 use crate::socket::{Datagram, HeldDatagram};
-use paceline_cc::StreamId;
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::dccp::PacketType;
 use paceline_wire::{dccp, rtcp, rtp};
@@ -14,17 +12,6 @@ use std::net::SocketAddr;
 
 /// A connection that is silent for so long gives way to another.
 const SENDER_PATIENCE: TimeDelta = TimeDelta::from_secs(5);
-
-/// A datagram from the sender's side that passes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Admitted {
-    /// The stream of a data packet: figures of a flow are of these.
-    pub data: Option<StreamId>,
-    /// Whether its sender has proved to be there: heard twice, or with a whole handshake.
-    pub established: bool,
-    /// When the first packet came of a sender that a run should begin with, unless another has proved to be there.
-    pub begins: Option<Moment>,
-}
 
 /// Lets the datagrams of one sender pass, and the answers of one receiver.
 #[allow(clippy::large_enum_variant, reason = "one per relay, never moved")]

@@ -1,6 +1,6 @@
 //! `count` and `start_within`: many flows from one table.
 
-use super::flow::Surroundings;
+use super::path::Surroundings;
 use crate::error::ScenarioError;
 use crate::reader::Node;
 use crate::spec::FlowSpec;

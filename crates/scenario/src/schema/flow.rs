@@ -1,23 +1,17 @@
 //! `[flows.NAME]`.
 
 use super::controller::{self, Choice};
+use super::path::Surroundings;
 use super::{coupling, dccp, keys, link, path, source, tcp};
 use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
 use crate::source::SourceSpec;
-use crate::spec::{FlowSpec, LinkSpec, PriorityStep, StreamLimits, StreamSpec, Transport};
+use crate::spec::{FlowSpec, PriorityStep, StreamLimits, StreamSpec, Transport};
 use paceline_cc::{AnyController, ControllerParams, FlowSetup, ReceiverRequest};
 use paceline_media::{CbrParams, PlayoutConfig};
 use paceline_transport::rtp::{ClockStep, ClockSteps, FeedbackConfig, ReceiverClock, RtpIdentity};
 use paceline_units::{Bytes, EcnMode, Time, TimeDelta};
-
-/// The objects that a flow's keys refer to.
-pub(super) struct Surroundings<'a> {
-    pub(super) duration: TimeDelta,
-    pub(super) seed: u64,
-    pub(super) links: &'a [LinkSpec],
-}
 
 pub(super) fn parse(
     name: &str,

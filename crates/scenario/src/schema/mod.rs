@@ -47,7 +47,7 @@ pub fn parse(text: &str, file: &str) -> Result<Scenario, ScenarioError> {
     let duration = root.require("duration", DURATION)?.time_above_zero()?;
     let links = links(&root)?;
     let seed = root.find("seed").map_or(Ok(1), |node| node.count(0..=i64::MAX as u64))?;
-    let (flows, ranges) = flows(&root, &flow::Surroundings { duration, seed, links: &links })?;
+    let (flows, ranges) = flows(&root, &path::Surroundings { duration, seed, links: &links })?;
     // A row of each stream and each link at every sample.
     let tables = links.len() + flows.iter().map(|flow| flow.streams.len()).sum::<usize>();
     Ok(Scenario {
@@ -133,7 +133,7 @@ fn links(root: &Table<'_>) -> Result<Vec<crate::spec::LinkSpec>, ScenarioError> 
 /// The flows, and which of them each table `[flows.NAME]` stands for.
 fn flows<'a>(
     root: &Table<'a>,
-    around: &flow::Surroundings<'_>,
+    around: &path::Surroundings<'_>,
 ) -> Result<(Vec<FlowSpec>, Vec<FlowRange<'a>>), ScenarioError> {
     const EXPECTED: &str = "at least one table [flows.NAME]";
     let table = root.require("flows", EXPECTED)?.table(EXPECTED)?;

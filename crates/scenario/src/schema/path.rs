@@ -1,14 +1,21 @@
 //! `path` and `return_path` of a flow: links that join.
 
-use super::flow::Surroundings;
 use crate::error::ScenarioError;
 use crate::reader::{Node, Table};
 use crate::spec::LinkSpec;
+use paceline_units::TimeDelta;
 use paceline_units::text::one_of;
 
 const PATH: &str = "a list of links, such as [\"bottleneck\"]";
 /// The most links on a path: a packet counts those it has crossed in a byte.
 const MAX_PATH: usize = 64;
+
+/// The objects that a flow's keys refer to.
+pub(super) struct Surroundings<'a> {
+    pub(super) duration: TimeDelta,
+    pub(super) seed: u64,
+    pub(super) links: &'a [LinkSpec],
+}
 
 /// The links from the sender to the receiver, at least one, and those back.
 pub(super) fn both(

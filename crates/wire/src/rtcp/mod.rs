@@ -17,11 +17,12 @@ pub mod sdes;
 use crate::WireError;
 use crate::error::field;
 use crate::rtp::expect_version;
-use crate::twcc;
 use alloc::vec::Vec;
 
 /// Packet type of transport-layer feedback (RFC 4585 section 6.1).
 pub const TRANSPORT_FEEDBACK: u8 = 205;
+/// Feedback message type of transport-wide congestion control (draft-holmer-rmcat-transport-wide-cc-extensions-01 section 3.1).
+pub const TRANSPORT_WIDE: u8 = 15;
 /// Packet type of payload-specific feedback (RFC 4585 section 6.1).
 pub const PAYLOAD_FEEDBACK: u8 = 206;
 
@@ -57,7 +58,7 @@ pub fn first(bytes: &[u8]) -> Result<RtcpPacket<'_>, WireError> {
     if head & 0x20 != 0 {
         let last = body.last().copied().unwrap_or(0);
         // TWCC's senders count the bytes to the next word alone.
-        let counts = last % 4 == 0 || (packet_type == twcc::PACKET_TYPE && head & 0x1f == twcc::FMT);
+        let counts = last % 4 == 0 || (packet_type == TRANSPORT_FEEDBACK && head & 0x1f == TRANSPORT_WIDE);
         let kept = body.len().checked_sub(last.into()).filter(|_| last != 0 && counts);
         body = kept.and_then(|kept| body.get(..kept)).ok_or(WireError::Padding {
             at: size - 1,
