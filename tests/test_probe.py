@@ -168,7 +168,7 @@ def test_clocks_that_drift_are_noticed_beyond_the_noise() -> None:
 
 
 def test_the_picture_is_a_distribution() -> None:
-    rows = noise.table(probe("cable", plan=SHORT))
+    rows = noise.table(probe("cable", plan=SHORT).noise_s)
     assert rows["part"].sum() == pytest.approx(1.0, abs=0.01)
     assert rows["up_to"].is_monotonic_increasing
     assert 3.5 < rows["ms"].max() < 4.0

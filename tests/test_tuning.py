@@ -121,7 +121,7 @@ def test_the_baselines_come_first_and_the_scenario_completes_them(little: Path, 
     result = tune(little, out=tmp_path / "out", searches=("first",), trials=4)
     trials = pd.read_parquet(result.trials_file)
     assert list(trials["baseline"].fillna("")) == ["defaults", "low", "", ""]
-    resolved = loads(bench_of(little, None).scenario("first", "slow", {}).load().core.resolved_toml)
+    resolved = loads(bench_of(load(little), None).scenario("first", "slow", {}).load().core.resolved_toml)
     controller = resolved["flows"]["video"]["controller"]
     assert f"{trials['factor.mss'][0]:.0f}B" == controller["mss"] == f"{trials['factor.mss'][1]:.0f}B"
     assert trials["factor.buckets"][0] == controller["base_delay_buckets"]
@@ -417,7 +417,7 @@ rate_of = [2, 8]
 [searches.first]"""
     redefined(little, 'training = ["slow", "fast"]', 'training = ["rates", "fast"]')
     redefined(little, "[searches.first]\n", designs + "\n")
-    bench = bench_of(little, None)
+    bench = bench_of(load(little), None)
     assert bench.tuning.training == ("rates/1/5", "rates/1/6", "rates/2/5", "rates/2/6", "fast")
     scenario = loads(bench.scenario("first", "rates/2/6", {}).load().core.resolved_toml)
     link = scenario["links"]["bottleneck"]

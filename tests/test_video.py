@@ -350,7 +350,7 @@ def test_the_cache_is_bounded_and_lasts_what_was_used_last(cache: Path) -> None:
     import os
 
     from paceline.video.cache import Cache, Tape
-    from paceline.video.encoder import Encoded, Request
+    from paceline.video.encoded import Encoded, Request
 
     kept = Cache(cache, 100_000)
     for number in range(12):

@@ -13,7 +13,7 @@ from paceline.errors import DataNotFound
 from paceline.toml import loads
 
 if TYPE_CHECKING:
-    from paceline.result import Result
+    from paceline.plots.plot import Run
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def find(name: str, folders: Sequence[str]) -> Path:
     raise DataNotFound(f"{name}: no such file; looked for {looked}")
 
 
-def source_frames(result: Result) -> SourceFrames | None:
+def source_frames(result: Run) -> SourceFrames | None:
     """The frame file of the first flow that encoded one; None where all frames are generated, or no file is at hand."""
     if result.loaded is None:
         return None

@@ -192,7 +192,7 @@ class Measured:
         """The distribution of the noise, as in the paper's Figure 1."""
         from paceline.plots.noise import figure
 
-        return figure(self)
+        return figure(self.noise_s, self.path)
 
 
 def probe(

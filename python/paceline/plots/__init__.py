@@ -16,7 +16,7 @@ from paceline.plots import (
     psnr,
     received,
 )
-from paceline.plots.plot import Plot
+from paceline.plots.plot import Plot, Run
 from paceline.plots.style import TITLE_LETTERS, image, new_figure, settings, shortened
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from paceline.result import Result
 
 PLOTS: dict[str, Plot] = {
     plot.name: plot
@@ -49,7 +48,7 @@ PLOTS: dict[str, Plot] = {
 """Every picture, by name."""
 
 
-def draw(name: str, result: Result) -> Figure:
+def draw(name: str, result: Run) -> Figure:
     """The picture called `name` of a run."""
     figure = _draw(named(name), result)
     if figure is None:
@@ -64,7 +63,7 @@ def named(name: str) -> Plot:
     return PLOTS[name]
 
 
-def _draw(plot: Plot, result: Result) -> Figure | None:
+def _draw(plot: Plot, result: Run) -> Figure | None:
     import matplotlib as mpl
 
     table = plot.table(result)
@@ -79,13 +78,13 @@ def _draw(plot: Plot, result: Result) -> Figure | None:
     return figure
 
 
-def title(plot: Plot, result: Result) -> str:
+def title(plot: Plot, result: Run) -> str:
     """The picture's title: what is shown, and of which run."""
     name = str(result.summary.get("name", ""))
     return f"{plot.title}: {name}" if plot.title else name
 
 
-def files(result: Result, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+def files(result: Run, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """The named pictures, as far as they fit the run, as (name of the file, content)."""
     for plot in map(named, names):
         figure = _draw(plot, result)

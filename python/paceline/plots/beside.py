@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.figures import titles
-from paceline.plots.plot import Plot, flow_table, with_mean_rates
+from paceline.plots.plot import Plot, Run, flow_table, with_mean_rates
 from paceline.plots.style import BLACK, CYCLE, DASHES, legend, shortened, time_axis
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from paceline.result import Result
 
 LINE, SIMULATED = "line", "simulated"
 _UNITS = {"throughput_mbps": "Mbit/s", "queue_delay_ms": "ms"}
 
 
-def table(result: Result) -> pd.DataFrame | None:
+def table(result: Run) -> pd.DataFrame | None:
     """Per sample, flow and world: throughput and queue delay; None of a run that was not simulated as well."""
     import pandas as pd
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from paceline.plots.style import (
     BLACK,
@@ -24,10 +24,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from paceline.browser.call import BrowserCall
+    from paceline.plots.plot import Run
 
 
-def draw(call: BrowserCall) -> Figure:
+class Call(Protocol):
+    """The parts of a call that are drawn; `paceline.browser.call.BrowserCall` says more of each."""
+
+    role: str
+
+    @property
+    def endpoint(self) -> Run: ...
+    @property
+    def link(self) -> Run: ...
+    @property
+    def browser(self) -> pd.DataFrame: ...
+
+
+def draw(call: Call) -> Figure:
     """Rates, delays and frames over time, one below the other."""
     import matplotlib as mpl
 
@@ -44,13 +57,13 @@ def draw(call: BrowserCall) -> Figure:
     return figure
 
 
-def pictures(call: BrowserCall) -> dict[str, bytes]:
+def pictures(call: Call) -> dict[str, bytes]:
     """The picture as files, by their names."""
     figure = draw(call)
     return {f"plots/browser.{kind}": image(figure, kind) for kind in ("svg", "png")}
 
 
-def _rates(axes: Axes, call: BrowserCall) -> None:
+def _rates(axes: Axes, call: Call) -> None:
     links = call.link.links.groupby("time_s", as_index=False)["capacity_mbps"].min()
     axes.fill_between(
         links["time_s"], links["capacity_mbps"], step="pre", color=SHADE, linewidth=0, label="capacity (links)"
@@ -67,7 +80,7 @@ def _rates(axes: Axes, call: BrowserCall) -> None:
     axes.set_title("Rate", pad=18)
 
 
-def _delays(axes: Axes, call: BrowserCall) -> None:
+def _delays(axes: Axes, call: Call) -> None:
     _line(axes, call.link.flows, "queue_delay_ms", "wait in queues (links)", BLUE)
     _line(axes, call.browser, "round_trip_ms", "round trip (browser)", VERMILION)
     if call.role == "send":
@@ -77,7 +90,7 @@ def _delays(axes: Axes, call: BrowserCall) -> None:
     axes.set_title("Delay", pad=18)
 
 
-def _frames(axes: Axes, call: BrowserCall) -> None:
+def _frames(axes: Axes, call: Call) -> None:
     if call.role == "send":
         _line(axes, call.browser, "decoded_fps", "decoded (browser)", GREEN)
         frozen = call.browser[call.browser["freezes"].diff() > 0]

@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING
 
 from paceline.figures import titles
 from paceline.plots.lines import draw_series
-from paceline.plots.plot import Plot, flow_table
+from paceline.plots.plot import Plot, Run, flow_table
 from paceline.plots.style import BLACK, DASHES, legend
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from paceline.result import Result
 
 NAMES = titles("coupled_rate_mbps", "coupled_sum_mbps")
 RATE, SUM = NAMES.values()
 
 
-def table(result: Result) -> pd.DataFrame | None:
+def table(result: Run) -> pd.DataFrame | None:
     """Per sample and flow that shares: the rate it is given, and the sum of its group."""
     # Every stream of a flow shows the same.
     own = result.flows.drop_duplicates(["time_s", "flow"])

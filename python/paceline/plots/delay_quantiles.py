@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.figures import titles
-from paceline.plots.plot import Plot
+from paceline.plots.plot import Plot, Run
 from paceline.plots.style import CYCLE, DASHES, legend, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from paceline.result import Result
 
 QUANTILES = {"p50": "50 %", "p95": "95 %", "p99": "99 %", "max": "all"}
 """Which part of the packets or frames is at most as late, by the statistic of the summary."""
 
 
-def table(result: Result) -> pd.DataFrame | None:
+def table(result: Run) -> pd.DataFrame | None:
     """Per flow, delay and quantile: the delay in milliseconds; None if no flow has any, or no sample."""
     import pandas as pd
 

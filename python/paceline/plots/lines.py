@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.figures import titles
-from paceline.plots.plot import Plot, flow_table, with_mean_rates
+from paceline.plots.plot import Plot, Run, flow_table, with_mean_rates
 from paceline.plots.style import CYCLE, legend, shortened, time_axis
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from paceline.result import Result
 
 
 def line_plot(
@@ -23,7 +21,7 @@ def line_plot(
     names = titles(*columns)
     drawn = list(names.values())
 
-    def table(result: Result) -> pd.DataFrame | None:
+    def table(result: Run) -> pd.DataFrame | None:
         rows = flow_table(result, names)
         if rows[drawn].isna().all(axis=None):
             return None

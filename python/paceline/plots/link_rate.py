@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.plots.lines import draw_series
-from paceline.plots.plot import Plot, flow_table, with_mean_rates
+from paceline.plots.plot import Plot, Run, flow_table, with_mean_rates
 from paceline.plots.style import BLACK, CYCLE, GREY, legend, shortened, time_axis
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from paceline.result import Result
 
-
-def trace_table(result: Result) -> pd.DataFrame:
+def trace_table(result: Run) -> pd.DataFrame:
     """Per sample and link: the capacity that the link had."""
     rows = result.links[["time_s", "link", "capacity_mbps"]]
     return rows.rename(columns={"link": "who", "capacity_mbps": "capacity"})
@@ -25,7 +23,7 @@ def draw_trace(figure: Figure, rows: pd.DataFrame) -> None:
     draw_series(figure.subplots(), rows, ["capacity"], unit="Mbit/s", colours=(BLACK, *CYCLE))
 
 
-def throughput_table(result: Result) -> pd.DataFrame:
+def throughput_table(result: Run) -> pd.DataFrame:
     """Per sample: the narrowest link's capacity, and what each flow brought through on the mean."""
     import pandas as pd
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.frames import source_frames
-from paceline.plots.plot import Plot
+from paceline.plots.plot import Plot, Run
 from paceline.plots.style import BLUE, GREY, legend
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from paceline.result import Result
 
-
-def table(result: Result) -> pd.DataFrame | None:
+def table(result: Run) -> pd.DataFrame | None:
     """Per frame of the trace that the first flow encodes: its number and its size in kB; None without such a file."""
     import pandas as pd
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.figures import titles
-from paceline.plots.plot import Plot, flow_table, with_mean_rates
+from paceline.plots.plot import Plot, Run, flow_table, with_mean_rates
 from paceline.plots.style import BLACK, BLUE, CYCLE, DASHES, SHADE, VERMILION, legend, shortened, time_axis
 
 if TYPE_CHECKING:
@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from paceline.result import Result
 
-
-def table(result: Result) -> pd.DataFrame:
+def table(result: Run) -> pd.DataFrame:
     """Per sample and flow: capacity of the narrowest link, target, mean throughput, and both queues' delays."""
     columns = titles("target_bitrate_mbps", "throughput_mbps", "queue_delay_ms", "send_queue_delay_ms")
     rows = with_mean_rates(flow_table(result, columns), "throughput")

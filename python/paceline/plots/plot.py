@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from paceline.series import moving_mean
 
@@ -12,7 +12,28 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from paceline.result import Result
+    from paceline.scenario import LoadedScenario
+    from paceline.video.run import Video
+
+
+class Run(Protocol):
+    """The parts of a result that pictures show; `paceline.Result` says more of each."""
+
+    loaded: LoadedScenario | None
+    videos: tuple[Video, ...]
+
+    @property
+    def summary(self) -> dict[str, Any]: ...
+    @property
+    def scenario(self) -> str: ...
+    @property
+    def flows(self) -> pd.DataFrame: ...
+    @property
+    def links(self) -> pd.DataFrame: ...
+    @property
+    def video(self) -> pd.DataFrame | None: ...
+    @property
+    def simulated(self) -> Run | None: ...
 
 
 @dataclass(frozen=True)
@@ -25,7 +46,7 @@ class Plot:
     """The figures of the paper of study scream-5g that the picture corresponds to."""
     title: str
     """Heading of the picture."""
-    table: Callable[[Result], pd.DataFrame | None]
+    table: Callable[[Run], pd.DataFrame | None]
     """Computes the table that is drawn; None if the run has no such data."""
     draw: Callable[[Figure, pd.DataFrame], None]
     """Draws the table into an empty figure."""
@@ -35,7 +56,7 @@ class Plot:
     """Kind of the picture's file: png where it shows photographs."""
 
 
-def flow_table(result: Result, columns: dict[str, str]) -> pd.DataFrame:
+def flow_table(result: Run, columns: dict[str, str]) -> pd.DataFrame:
     """Columns time_s, who (the flow, with its stream if it has several) and the named columns under their new names."""
     flows = result.flows
     who = flows["flow"]

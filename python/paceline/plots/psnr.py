@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paceline.plots.plot import Plot
+from paceline.plots.plot import Plot, Run
 from paceline.plots.style import CYCLE, legend, shortened, time_axis
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from paceline.result import Result
 
-
-def table(result: Result) -> pd.DataFrame | None:
+def table(result: Run) -> pd.DataFrame | None:
     """Per stream, size of the de-jitter buffer and second: mean and worst PSNR; None without real pictures."""
     frames = result.video
     if frames is None:

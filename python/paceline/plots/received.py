@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paceline.plots.plot import Plot
+from paceline.plots.plot import Plot, Run
 from paceline.plots.style import shortened
 
 if TYPE_CHECKING:
@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from paceline.result import Result
 
-
-def table(result: Result) -> pd.DataFrame | None:
+def table(result: Run) -> pd.DataFrame | None:
     """Of the first stream of real pictures per bad moment, the worst first: time, PSNR and both pictures in RGB."""
     import numpy as np
     import pandas as pd

@@ -143,12 +143,29 @@ def run_study(
 ) -> StudyResult:
     """Runs what is not finished of a study, compares, and writes all outputs; `paceline.study` says more."""
     study = load(name)
-    if not len(study):
-        tuned = tune(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, progress=progress)
-        return StudyResult(study, tuned.out, State(study.name, 0, 0, 0, 0), searches=tuned)
+    here = Path(out)
+    result = StudyResult(study, here, State(study.name, 0, 0, 0, 0))
+    if len(study):
+        result = _run_experiments(study, here, workers, dask, fresh, data, progress)
+        here /= "searches"
+    if study.tuning is not None:
+        tuned = tune(study, out=here, workers=workers, dask=dask, fresh=fresh, data=data, progress=progress)
+        result = replace(result, searches=tuned)
+    return result
+
+
+def _run_experiments(
+    study: Study,
+    out: Path,
+    workers: int | None,
+    dask: str | None,
+    fresh: bool,
+    data: str | os.PathLike[str] | None,
+    progress: Progress | None,
+) -> StudyResult:
     context, missing = prepare(study, data)
     if missing and progress is None:
-        warnings.warn(f"{missing}: generated traces are used and nothing is judged", stacklevel=3)
+        warnings.warn(f"{missing}: generated traces are used and nothing is judged", stacklevel=4)
     folder = OutputFolder(out)
     known = not fresh and (folder.path / FOLDER).exists()
     first = {} if known else _first_rows(context)
@@ -156,12 +173,7 @@ def run_study(
         identity = {**study.identity, "traces": _digest(context)}
         ran = run_rows(context, store, identity, first=first, workers=workers, dask=dask, progress=progress)
         result = StudyResult(study, folder.path, ran.state, missing, error=ran.error, remade=ran.remade)
-        result = _compared(result, folder)
-    if study.tuning is not None:
-        own = folder.path / "searches"
-        tuned = tune(name, out=own, workers=workers, dask=dask, fresh=fresh, data=data, progress=progress)
-        result = replace(result, searches=tuned)
-    return result
+        return _compared(result, folder)
 
 
 def prepare(study: Study, data: str | os.PathLike[str] | None = None) -> tuple[Context, str | None]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from paceline.errors import ExperimentError, UsageError
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
+from paceline.studies.definition import Study, load
 from paceline.studies.factors import Factor, Point
 from paceline.studies.progress import Progress
 from paceline.studies.runner import Runner
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from paceline.studies.definition import Study
 
 LEVELS = 4
 """Number of levels of the grid that Morris' trajectories move on."""
@@ -110,7 +110,7 @@ def sensitivity(
         DataNotFound: A recording is not there.
         OutputError: `out` cannot be written, or another process does; what is finished is kept.
     """
-    bench = bench_of(name, data)
+    bench = bench_of(load(name), data)
     chosen = bench.tuning.search(next(iter(bench.tuning.searches)) if search is None else search)
     folder = OutputFolder(out)
     with Store(folder.path, fresh=fresh) as store, folder:

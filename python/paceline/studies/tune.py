@@ -70,7 +70,7 @@ class TuningResult:
 
 
 def tune(
-    name: str | os.PathLike[str],
+    name: str | os.PathLike[str] | Study,
     *,
     out: str | os.PathLike[str],
     searches: tuple[str, ...] = (),
@@ -84,7 +84,7 @@ def tune(
     """Runs the searches of a study, and judges what they found.
 
     Args:
-        name: A study with searches, or its folder.
+        name: A study with searches, its folder, or the study as it was read.
         out: Where the results go; what an earlier search measured there is taken over.
         searches: Which of its searches; all unless given.
         trials: How many trials of each, in place of the definition's: a quick look, or a longer search.
@@ -100,7 +100,8 @@ def tune(
         DataNotFound: A recording is not there.
         OutputError: `out` cannot be written, or another process does; what is finished is kept.
     """
-    bench = bench_of(name, data)
+    study = name if isinstance(name, Study) else load(name)
+    bench = bench_of(study, data)
     chosen = _chosen(bench.tuning, searches)
     for search in chosen:
         if (trials or search.trials) < len(search.baselines):
@@ -123,9 +124,8 @@ def tune(
     return result
 
 
-def bench_of(name: str | os.PathLike[str], data: str | os.PathLike[str] | None) -> Bench:
-    """The searches of the study of that name, checked."""
-    study = load(name)
+def bench_of(study: Study, data: str | os.PathLike[str] | None) -> Bench:
+    """The searches of a study, checked."""
     if study.tuning is None:
         raise StudyError(
             f"{study.folder / 'study.toml'}: found no searches, expected a study with some, such as scream-tune; "

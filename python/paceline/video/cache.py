@@ -14,7 +14,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paceline.video.encoder import Encoded, Request
+from paceline.video.encoded import Encoded, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

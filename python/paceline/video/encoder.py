@@ -11,9 +11,10 @@ import json
 import re
 from collections import deque
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from paceline.video import pyav
+from paceline.video.encoded import Encoded, Request
 
 if TYPE_CHECKING:
     from paceline.video.cache import Cache
@@ -30,22 +31,6 @@ HIGHEST_KBPS = 400_000
 LOWEST_KBPS = 10
 WATCHED = 30
 """Frames over which what padding adds is measured."""
-
-
-class Request(NamedTuple):
-    """The source's request to the encoder for a frame."""
-
-    kbps: int
-    """Rate of the frames with their padding."""
-    key: bool
-
-
-class Encoded(NamedTuple):
-    """A frame as the encoder made it."""
-
-    slices: tuple[bytes, ...]
-    """Its slices, NAL units without start codes."""
-    key: bool
 
 
 def settings(stream: dict[str, Any], clip: Clip) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from paceline.video.decoder import Decoder
-from paceline.video.encoder import X264, Request, payload
+from paceline.video.encoded import Request
+from paceline.video.encoder import X264, payload
 from paceline.video.estimate import estimate
 from paceline.video.quality import Meter
 

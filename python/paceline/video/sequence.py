@@ -8,7 +8,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from paceline.video.encoder import Encoded
+    from paceline.video.encoded import Encoded
 
 IN_MEMORY = 64 << 20
 """Bytes of slices that are kept in memory; with more all of them go to a temporary file."""
