@@ -31,7 +31,7 @@ def test_a_circle_is_found_and_a_chain_is_none() -> None:
 
 
 def python_imports() -> Graph:
-    """The imports of each module that run, at its head or in a function; imports for types alone do not."""
+    """The imports of each module: at its head, in its functions, and for types alone."""
     files: dict[str, Path] = {}
     for path in (ROOT / "python").rglob("*.py"):
         files[".".join(path.relative_to(ROOT / "python").with_suffix("").parts).removesuffix(".__init__")] = path
@@ -39,12 +39,7 @@ def python_imports() -> Graph:
 
 
 def _imported(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
-    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            continue
-        waiting += ast.iter_child_nodes(node)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
         elif isinstance(node, ast.ImportFrom) and node.module and node.module in known:

@@ -10,8 +10,9 @@ import paceline
 from conftest import Run
 from paceline.errors import StudyError
 from paceline.studies.definition import load
-from paceline.studies.engine import StudyResult, run_study
+from paceline.studies.engine import run_study
 from paceline.studies.experiment import Context
+from paceline.studies.outcomes import StudyResult
 from paceline.studies.rows import Rows
 
 LINE = """\

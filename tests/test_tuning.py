@@ -18,13 +18,15 @@ from paceline.cli.options import changes
 from paceline.errors import DataNotFound, StudyError, UsageError
 from paceline.studies import store, trials
 from paceline.studies import tune as tuned
+from paceline.studies.bench import Bench
 from paceline.studies.definition import load
 from paceline.studies.duels import difference, differences, duel
 from paceline.studies.experiment import Row
+from paceline.studies.outcomes import TuningResult
 from paceline.studies.progress import State
-from paceline.studies.search_definition import Bench, Objective
+from paceline.studies.search_definition import Objective
 from paceline.studies.sensitivity import sensitivity
-from paceline.studies.tune import TuningResult, bench_of, tune
+from paceline.studies.tune import bench_of, tune
 from paceline.toml import loads
 
 pytest.importorskip("optuna")

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from paceline.probing import probe
     from paceline.result import Result
     from paceline.simulation import registry, run
-    from paceline.studies.engine import StudyResult
+    from paceline.studies.outcomes import StudyResult
     from paceline.studies.progress import State
     from paceline.version import __version__
 

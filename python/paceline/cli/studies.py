@@ -13,9 +13,10 @@ from paceline.cli.speak import printing, say, say_remade
 from paceline.errors import UsageError, printable
 from paceline.studies import markdown
 from paceline.studies.definition import load
-from paceline.studies.engine import Plan, StudyResult, plan, prepare, run_study
-from paceline.studies.sensitivity import SensitivityResult, sensitivity
-from paceline.studies.tune import Judged, TuningResult, tune
+from paceline.studies.engine import Plan, plan, prepare, run_study
+from paceline.studies.outcomes import Judged, SensitivityResult, StudyResult, TuningResult
+from paceline.studies.sensitivity import sensitivity
+from paceline.studies.tune import tune
 
 if TYPE_CHECKING:
     from paceline.studies.duels import Difference, Duel

@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from paceline.studies.duels import Duel
+    from paceline.studies.outcomes import Estimate, Judged, SensitivityResult
     from paceline.studies.search import Trial
     from paceline.studies.search_definition import Tuning
-    from paceline.studies.sensitivity import Estimate, SensitivityResult
-    from paceline.studies.tune import Judged
 
 MARKS = "sD^vP*X<>"
 PALE = "#D0D0D0"

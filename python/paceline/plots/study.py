@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from paceline.studies.definition import Study
-    from paceline.studies.rows import Rows
+    from paceline.studies.rows import Defined, Rows
 
 WIDE = 8
 """From this ratio of a factor's highest level to its lowest on, its axis is logarithmic."""
@@ -50,14 +49,14 @@ class Picture(Named, frozen=True, kw_only=True, tag_field="kind"):
         """The conditions by which it chooses rows, with their keys."""
         return iter(())
 
-    def draw(self, study: Study, rows: Rows) -> Figure:
+    def draw(self, study: Defined, rows: Rows) -> Figure:
         """The picture."""
         import matplotlib as mpl
 
         with mpl.rc_context(settings()):
             return self._draw(study, rows)
 
-    def _draw(self, study: Study, rows: Rows) -> Figure:
+    def _draw(self, study: Defined, rows: Rows) -> Figure:
         figure = new_figure(height=4.2)
         axes = figure.subplots()
         axes.set_title(self.title or self.name)
@@ -85,7 +84,7 @@ class Levels(Picture, frozen=True, kw_only=True, tag="levels"):
         if (self.metric is None) == (not self.metrics):
             raise ValueError("expected either `metric` or `metrics`")
 
-    def _draw(self, study: Study, rows: Rows) -> Figure:
+    def _draw(self, study: Defined, rows: Rows) -> Figure:
         own, design = rows.frame(self.design), study.designs[self.design]
         factors = [factor for factor in design.factors if not self.relative or factor.default is not None]
         figure, grid = panel_grid(len(factors), columns=4, width=2.5, height=1.9, sharey=True)
@@ -242,7 +241,7 @@ class Curves(Picture, frozen=True, kw_only=True, tag="curves"):
             if panel.beside is not None:
                 yield f"panels.{number}.beside", panel.beside
 
-    def _draw(self, study: Study, rows: Rows) -> Figure:
+    def _draw(self, study: Defined, rows: Rows) -> Figure:
         figure, grid = panel_grid(len(self.panels), columns=2, width=4.0, height=2.7)
         for axes, panel in zip(grid, self.panels, strict=True):
             self._panel(axes, panel, study, rows)
@@ -250,7 +249,7 @@ class Curves(Picture, frozen=True, kw_only=True, tag="curves"):
         figure.suptitle(self.title or self.name, x=0.01, ha="left")
         return figure
 
-    def _panel(self, axes: Axes, panel: Panel, study: Study, rows: Rows) -> None:
+    def _panel(self, axes: Axes, panel: Panel, study: Defined, rows: Rows) -> None:
         ours, theirs = rows.frame(panel.of), None if panel.beside is None else rows.frame(panel.beside)
         over, lines = study.factors[panel.over], study.factors[self.lines]
         across = tuple(sorted(ours[over.name].dropna().unique())) if is_number(over) else over.values
@@ -320,7 +319,7 @@ class Across(Picture, frozen=True, kw_only=True, tag="across"):
         for number, panel in enumerate(self.panels, 1):
             yield f"panels.{number}.of", panel.of
 
-    def _draw(self, study: Study, rows: Rows) -> Figure:
+    def _draw(self, study: Defined, rows: Rows) -> Figure:
         figure, grid = panel_grid(len(self.panels), columns=3, width=3.0, height=2.5, sharey=True)
         for axes, panel in zip(grid, self.panels, strict=True):
             frame = rows.frame(panel.of)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from paceline.studies.definition import Study
+    from paceline.studies.rows import Defined
 
 BINS = 60
 """Bins of a distribution."""
@@ -91,7 +91,7 @@ class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
         for number, panel in enumerate(self.panels, 1):
             yield f"panels.{number}.where", panel.where
 
-    def _draw(self, study: Study, rows: Rows) -> Figure:
+    def _draw(self, study: Defined, rows: Rows) -> Figure:
         figure, grid = panel_grid(len(self.panels), columns=self.columns, width=4.0, height=2.5)
         for axes, panel in zip(grid, self.panels, strict=True):
             self._panel(axes, panel, study, rows)
@@ -99,7 +99,7 @@ class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
         figure.suptitle(self.title or self.name, x=0.01, ha="left")
         return figure
 
-    def _panel(self, axes: Axes, panel: Drawn, study: Study, rows: Rows) -> None:
+    def _panel(self, axes: Axes, panel: Drawn, study: Defined, rows: Rows) -> None:
         for place, name, values in self._values(panel, study, rows):
             style: dict[str, Any] = {
                 "color": CYCLE[place % len(CYCLE)],
@@ -115,7 +115,7 @@ class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
         axes.set_ylabel(up, fontsize=9)
         _ends(axes, panel)
 
-    def _values(self, panel: Drawn, study: Study, rows: Rows) -> Iterator[tuple[int, str, pd.DataFrame]]:
+    def _values(self, panel: Drawn, study: Defined, rows: Rows) -> Iterator[tuple[int, str, pd.DataFrame]]:
         """Of each line its place, its name, and the columns `time_s` and `value` of the first run that has it."""
         condition = f"{equals('design', panel.design)} AND ({panel.where}\n)"
         frame = rows.frame(condition).drop_duplicates("experiment")

@@ -19,8 +19,7 @@ from paceline.plots.study import Across, Against, Curves, Levels, Numbers, Pictu
 from paceline.plots.study_series import Runs
 from paceline.scenario import as_pairs, decoded
 from paceline.studies import designs
-from paceline.studies.designs import Design, DesignSpec, Experiments, Grid, Seed
-from paceline.studies.experiment import Experiment
+from paceline.studies.designs import Design, DesignSpec, Experiment, Experiments, Grid, Seed
 from paceline.studies.external_runs import Recorded, RecordedSpec, from_published
 from paceline.studies.factors import Factor, Point
 from paceline.studies.judge import Published, Rule, read_published

@@ -376,3 +376,34 @@ def _lineage(name: str, specs: Mapping[str, Experiments]) -> list[str]:
 def without_data_of(name: str, specs: Mapping[str, Experiments]) -> list[str]:
     """Which tables of `without_data` hold for an experiment or a design, the most general first."""
     return ["all", *(_lineage(name, specs) if name in specs else [name])]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A point of a design with a seed."""
+
+    index: int
+    design: Design
+    number: int
+    """The point's place in its design, from 1."""
+    seed: int | None
+    point: Point
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the definition names it."""
+        return isinstance(self.design.spec, Experiments)
+
+    @property
+    def name(self) -> str:
+        """Its design and number; of a named experiment with one run its name."""
+        alone = self.is_named and len(self.design) == 1
+        return self.design.name if alone else f"{self.design.name}/{self.number}"
+
+    @property
+    def plots(self) -> tuple[str, ...] | None:
+        """The pictures that are drawn of it; None if its own outputs are not kept."""
+        spec = self.design.spec
+        if not isinstance(spec, Experiments):
+            return () if spec.keep and self.seed == self.design.seeds[0] else None
+        return (*(["overview"] if spec.overview else ()), *(spec.figures if self.number == 1 else ()))

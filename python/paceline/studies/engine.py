@@ -6,11 +6,9 @@ import hashlib
 import os
 import time
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -20,81 +18,21 @@ from paceline.frames import find
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
 from paceline.scenario import data_folders
-from paceline.studies import experiment, markdown, nearest, results
+from paceline.studies import experiment, nearest, results
 from paceline.studies.definition import Study, load
-from paceline.studies.experiment import Context, Files, Parameter, Row
+from paceline.studies.experiment import Context, Files, Row
 from paceline.studies.judge import Comparison, comparison_csv, judged
-from paceline.studies.markdown import Cells
-from paceline.studies.nearest import Near
+from paceline.studies.outcomes import StudyResult
 from paceline.studies.progress import Progress, State
 from paceline.studies.rows import Rows
 from paceline.studies.runner import Runner, cores
 from paceline.studies.spec import DefinitionError, about, line_of
 from paceline.studies.store import FOLDER, Store, Table
 from paceline.studies.tables import by_factor
-from paceline.studies.tune import TuningResult, tune
+from paceline.studies.tune import tune
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
-
-
-@dataclass(frozen=True)
-class StudyResult:
-    """The results of a study."""
-
-    study: Study
-    out: Path
-    state: State
-    missing: str | None = None
-    """Which data was not there, so that generated traces were used and nothing is judged."""
-    comparison: list[Comparison] = field(default_factory=list)
-    """The published figures beside ours."""
-    tables: dict[str, Cells] = field(default_factory=dict)
-    """The tables that the definition asks for, or each metric by each factor; `str` of one is Markdown."""
-    nearest: list[Near] = field(default_factory=list)
-    """The points that come nearest to published figures, in a study that looks for them."""
-    error: str | None = None
-    """The first experiment that failed, and why."""
-    remade: tuple[str, ...] = ()
-    """Files that an earlier run had finished and that were not as it wrote them: they were made again."""
-    searches: TuningResult | None = None
-    """The results of its searches, if it has any."""
-
-    @property
-    def results_file(self) -> Path:
-        """One row per experiment: every factor, every metric, the parameters that differ, the seed, the error."""
-        return self.out / results.FILE
-
-    @cached_property
-    def results(self) -> pd.DataFrame:
-        """The rows as a data frame."""
-        import pandas as pd
-
-        return pd.read_parquet(self.results_file)
-
-    @cached_property
-    def constants(self) -> dict[str, Parameter]:
-        """The parameters that are the same in all rows, each with its unit."""
-        return results.constants(self.results_file)
-
-    @property
-    def report(self) -> Path:
-        """The report, a page that needs nothing else."""
-        return self.out / "report.html"
-
-    @property
-    def verdicts(self) -> dict[str, int]:
-        """How many published figures got which verdict."""
-        return dict(Counter(row.verdict for row in self.comparison))
-
-    @property
-    def verdict_markdown(self) -> str:
-        """The verdict as a README has it: published figures beside ours, and the nearest set-ups."""
-        parts = [markdown.verdict_markdown(self.comparison)] if self.comparison else []
-        if self.study.nearest:
-            parts.append(nearest.markdown(self.nearest))
-        return "\n".join(parts)
 
 
 @dataclass(frozen=True)
@@ -331,7 +269,7 @@ def _compared(result: StudyResult, folder: OutputFolder) -> StudyResult:
     from paceline.studies.report import render
 
     study, rows = result.study, Rows(result.study)
-    tables = study.tables or (by_factor(study) if len(study) <= LARGEST_TOLD else {})
+    tables = study.tables or (by_factor(study.drawn, study.metrics) if len(study) <= LARGEST_TOLD else {})
     if tables or study.published or study.pictures or study.nearest:
         rows.fill(result.results_file)
     shown = {}

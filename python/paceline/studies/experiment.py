@@ -14,7 +14,7 @@ import msgspec
 from paceline.errors import PacelineError, StudyError
 from paceline.scenario import ScenarioText, data_folders
 from paceline.studies import real_time
-from paceline.studies.designs import Design, Experiments
+from paceline.studies.designs import Experiment
 from paceline.studies.factors import Point
 
 if TYPE_CHECKING:
@@ -40,37 +40,6 @@ class Row(msgspec.Struct, array_like=True):
     """Further figures of an experiment that the definition names."""
     files: dict[str, str] = {}
     """SHA-256 of each file that the run left, by its name."""
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """A point of a design with a seed."""
-
-    index: int
-    design: Design
-    number: int
-    """The point's place in its design, from 1."""
-    seed: int | None
-    point: Point
-
-    @property
-    def is_named(self) -> bool:
-        """Whether the definition names it."""
-        return isinstance(self.design.spec, Experiments)
-
-    @property
-    def name(self) -> str:
-        """Its design and number; of a named experiment with one run its name."""
-        alone = self.is_named and len(self.design) == 1
-        return self.design.name if alone else f"{self.design.name}/{self.number}"
-
-    @property
-    def plots(self) -> tuple[str, ...] | None:
-        """The pictures that are drawn of it; None if its own outputs are not kept."""
-        spec = self.design.spec
-        if not isinstance(spec, Experiments):
-            return () if spec.keep and self.seed == self.design.seeds[0] else None
-        return (*(["overview"] if spec.overview else ()), *(spec.figures if self.number == 1 else ()))
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,7 @@ from paceline.version import __version__
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from paceline.studies.engine import StudyResult
-    from paceline.studies.sensitivity import SensitivityResult
-    from paceline.studies.tune import TuningResult
+    from paceline.studies.outcomes import SensitivityResult, StudyResult, TuningResult
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,17 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from paceline.errors import StudyError
+from paceline.studies.designs import Design
+from paceline.studies.factors import Factor
 from paceline.studies.queries import Queries, QueryError
 from paceline.studies.spec import DefinitionError, expect_known
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from paceline.studies.definition import Study
 
 _LEADING = {
     "experiment": "VARCHAR", "design": "VARCHAR", "number": "BIGINT", "seed": "BIGINT", "varied": "VARCHAR",
@@ -40,7 +41,29 @@ _MACRO = re.compile(rf"\s*({_NAME})\s*\(\s*((?:{_NAME}(?:\s*,\s*{_NAME})*)?)\s*\
 """How a function of a study's own is named: `share_above(metric, one)`."""
 
 
-def columns_of(study: Study) -> dict[str, str]:
+class _Recorded(Protocol):
+    @property
+    def rows(self) -> Sequence[Mapping[str, Any]]: ...
+
+
+class Defined(Protocol):
+    """The parts of a study's definition that figures and pictures refer to; `Study` says more of each."""
+
+    @property
+    def factors(self) -> Mapping[str, Factor]: ...
+    @property
+    def designs(self) -> Mapping[str, Design]: ...
+    @property
+    def named(self) -> Mapping[str, Design]: ...
+    @property
+    def metrics(self) -> Mapping[str, object]: ...
+    @property
+    def recorded(self) -> Mapping[str, _Recorded]: ...
+    @property
+    def macros(self) -> Mapping[str, str]: ...
+
+
+def columns_of(study: Defined) -> dict[str, str]:
     """The columns of the results that figures need, by their names in SQL."""
     return {
         **{name: name for name in _LEADING},
@@ -52,7 +75,7 @@ def columns_of(study: Study) -> dict[str, str]:
 class Rows:
     """The rows of a study as a table that SQL is asked of."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Defined) -> None:
         self._study = study
         self.folder = Path()
         """Where the results stand, and the time series that designs keep."""

@@ -14,10 +14,11 @@ from importlib import import_module
 from typing import Any
 
 from paceline.errors import ExperimentError, UsageError
+from paceline.studies.bench import Bench
 from paceline.studies.duels import differences
 from paceline.studies.factors import Factor, Point
 from paceline.studies.progress import Progress
-from paceline.studies.search_definition import MARGIN, Bench, Pick, Search, Tuning
+from paceline.studies.search_definition import MARGIN, Pick, Search, Tuning
 from paceline.studies.trials import Measured, Measurements
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paceline.errors import ExperimentError, UsageError
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
-from paceline.studies.definition import Study, load
+from paceline.studies.bench import Bench
+from paceline.studies.definition import load
 from paceline.studies.factors import Factor, Point
+from paceline.studies.outcomes import Effect, Estimate, Indices, SensitivityResult
 from paceline.studies.progress import Progress
 from paceline.studies.runner import Runner
 from paceline.studies.search import library
-from paceline.studies.search_definition import MARGIN, Bench, Search
+from paceline.studies.search_definition import MARGIN, Search
 from paceline.studies.store import Store
 from paceline.studies.trials import Measured, Measurements, TaskRunner, died, run
 from paceline.studies.tune import bench_of
@@ -28,58 +28,6 @@ if TYPE_CHECKING:
 
 LEVELS = 4
 """Number of levels of the grid that Morris' trajectories move on."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A figure with half the width of its 95 % interval."""
-
-    value: float
-    half: float
-
-
-@dataclass(frozen=True)
-class Effect:
-    """A parameter's elementary effects on each objective, in parts of the objective's standard deviation."""
-
-    factor: str
-    effects: dict[str, Estimate]
-
-    @property
-    def mean(self) -> float:
-        """The mean effect over the objectives, by which the parameters are ranked."""
-        return sum(effect.value for effect in self.effects.values()) / len(self.effects)
-
-
-@dataclass(frozen=True)
-class Indices:
-    """Which part of each objective's variance is due to a parameter."""
-
-    factor: str
-    first: dict[str, Estimate]
-    """By objective, the part that the parameter explains by itself."""
-    total: dict[str, Estimate]
-    """By objective, the part that it explains together with its interactions."""
-
-
-@dataclass(frozen=True)
-class SensitivityResult:
-    """The ranking of a search's parameters."""
-
-    study: Study
-    search: Search
-    out: Path
-    ranking: list[Effect]
-    """All parameters, that of the largest effect first."""
-    sobol: list[Indices]
-    """Sobol's indices of the first of them."""
-    failed: int
-    """Sets that could not be run; each objective counts as the worst that was seen."""
-
-    @property
-    def report(self) -> Path:
-        """The report, a page that needs nothing else."""
-        return self.out / "report.html"
 
 
 def sensitivity(

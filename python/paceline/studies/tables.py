@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from paceline.studies.estimates import estimate, three
@@ -14,7 +14,7 @@ from paceline.studies.spec import Named, Value, expect_known
 if TYPE_CHECKING:
     import pandas as pd
 
-    from paceline.studies.definition import Study
+    from paceline.studies.designs import Design
     from paceline.studies.rows import Rows
 
 MANY = 12
@@ -82,18 +82,18 @@ class Table(Named, frozen=True, kw_only=True):
         return rows if self.columns is None else rows[rows[self.columns] == level]
 
 
-def by_factor(study: Study) -> dict[str, Table]:
+def by_factor(drawn: Mapping[str, Design], metrics: Iterable[str]) -> dict[str, Table]:
     """The tables of a study that defines none: of each design, every metric over each factor that it varies."""
-    metrics = {name: name for name in study.metrics}
+    shown = {name: name for name in metrics}
     tables = {}
-    for design in study.drawn.values():
+    for design in drawn.values():
         names = [factor.name for factor in design.factors] or design.spec.chosen or ()
         for name in names:
             own = equals("design", design.name)
             of = f"{own} AND {equals('varied', name)}" if design.kind == "one-at-a-time" else own
             levels = design.levels.get(name, ())
             key = f"{design.name}-{name}"
-            tables[key] = Table(name=key, of=of, rows=name, levels=levels, metrics=metrics)
+            tables[key] = Table(name=key, of=of, rows=name, levels=levels, metrics=shown)
     return tables
 
 

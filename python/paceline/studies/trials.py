@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from paceline import simulation
 from paceline.errors import PacelineError, StudyError
+from paceline.studies.bench import Bench
 from paceline.studies.experiment import Row
 from paceline.studies.factors import Point
 from paceline.studies.progress import Progress, State
 from paceline.studies.runner import Runner
-from paceline.studies.search_definition import Bench, Search, Tuning
+from paceline.studies.search_definition import Search, Tuning
 from paceline.studies.spec import Value
 from paceline.studies.store import Table
 

@@ -7,8 +7,6 @@ import json
 import os
 import re
 from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paceline.errors import ExperimentError, StudyError, UsageError, printable
@@ -16,57 +14,20 @@ from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
 from paceline.scenario import data_folders, toml_value
 from paceline.series import parquet_bytes
+from paceline.studies.bench import Bench
 from paceline.studies.definition import Study, load
-from paceline.studies.duels import Duel, duel
+from paceline.studies.duels import duel
+from paceline.studies.outcomes import Judged, TuningResult
 from paceline.studies.progress import Progress
 from paceline.studies.runner import Runner
 from paceline.studies.search import Found, explore
-from paceline.studies.search_definition import MARGIN, Bench, Search, Tuning
+from paceline.studies.search_definition import MARGIN, Search, Tuning
 from paceline.studies.store import Store, Table
-from paceline.studies.trials import Measured, Measurements, TaskRunner, died, run
+from paceline.studies.trials import Measurements, TaskRunner, died, run
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
-
-
-@dataclass(frozen=True)
-class Judged:
-    """The result of a search, and its worth where it was not trained."""
-
-    found: Found
-    sets: dict[str, Measured]
-    """Baselines and picks on the held-out conditions and those of the confirmation."""
-    duels: list[Duel]
-    """Each pick beside each baseline on the held-out conditions."""
-    confirmation: list[Duel]
-    """The same on the conditions of the confirmation."""
-
-    def beats_all(self, pick: str) -> bool:
-        """Whether the pick beats every baseline."""
-        own = [one for one in self.duels if one.one == pick]
-        return bool(own) and all(one.beats for one in own)
-
-
-@dataclass(frozen=True)
-class TuningResult:
-    """The results of a study's searches."""
-
-    study: Study
-    tuning: Tuning
-    out: Path
-    judged: dict[str, Judged]
-    """By search, what it found."""
-
-    @property
-    def report(self) -> Path:
-        """The report, a page that needs nothing else."""
-        return self.out / "report.html"
-
-    @property
-    def trials_file(self) -> Path:
-        """One row per trial: every factor, every objective, whether it is on the front, the error."""
-        return self.out / "trials.parquet"
 
 
 def tune(
