@@ -108,7 +108,7 @@ def _run_experiments(
     known = not fresh and (folder.path / FOLDER).exists()
     first = {} if known else _first_rows(context)
     with Store(folder.path, fresh=fresh) as store, folder:
-        identity = {**study.identity, "traces": _digest(context)}
+        identity = {**study.identity, "traces": context.traces}
         ran = run_rows(context, store, identity, first=first, workers=workers, dask=dask, progress=progress)
         result = StudyResult(study, folder.path, ran.state, missing, error=ran.error, remade=ran.remade)
         return _compared(result, folder)
@@ -121,15 +121,16 @@ def prepare(study: Study, data: str | os.PathLike[str] | None = None) -> tuple[C
         StudyError: A scenario is wrong.
     """
     folders = tuple(data_folders(data))
-    missing = None
+    digest, missing = hashlib.sha256(), None
     for name in study.data_files:
         try:
-            find(name, [str(study.folder), *folders])
+            digest.update(find(name, [str(study.folder), *folders]).read_bytes())
         except DataNotFound:
             where = f"not in {', '.join(folders)}" if folders else "PACELINE_DATA and --data name no folder"
             missing = f"the study's data is not at hand ({name}: {where})"
             break
-    context = Context(study, folders, missing is None)
+    traces = "generated" if missing else digest.hexdigest()[:16]
+    context = Context(study, folders, missing is None, traces=traces)
     check(context)
     return replace(context, usual=context.scenario(study.experiment(0)).load().core.parameters), missing
 
@@ -326,13 +327,3 @@ def plan(context: Context, workers: int | None = None, sample: int = 8) -> Plan:
     each = max((thrice - once) / (2 * len(rows)), LEAST_ROW)
     failed = sum(row.error is not None for row in rows)
     return Plan(context.study, total, len(places), seconds, once, each, min(workers or cores(), total), failed)
-
-
-def _digest(context: Context) -> str:
-    """A digest of the files of the study's data: other data gives other rows."""
-    if not context.real:
-        return "generated"
-    digest = hashlib.sha256()
-    for name in context.study.data_files:
-        digest.update(find(name, [str(context.study.folder), *context.data]).read_bytes())
-    return digest.hexdigest()[:16]

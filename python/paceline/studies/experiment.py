@@ -52,6 +52,8 @@ class Context:
     """Whether the study's data is there; otherwise generated traces take its place."""
     usual: Mapping[str, Parameter] = field(default_factory=dict)
     """The parameters of the first experiment."""
+    traces: str = "generated"
+    """A digest of the files of the study's data: other data gives other rows."""
 
     def overrides(self, experiment: Experiment) -> list[tuple[str, str]]:
         """The experiment's changes of its scenario."""
