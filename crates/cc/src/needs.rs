@@ -38,7 +38,7 @@ names! {
     }
 }
 
-/// The settings of a transport without which a controller is another one. Whoever sets up a flow may say otherwise.
+/// The settings of a transport without which a controller is another one. A scenario may say otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TransportNeeds {
     /// Recovery from losses; absent: the stack's.

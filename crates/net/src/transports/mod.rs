@@ -101,7 +101,7 @@ macro_rules! transports {
         }
 
         impl<'a> Over<'a> {
-            /// That of a flow with these parts, if it runs over sockets.
+            /// The transport of a flow with these parts, if it runs over sockets.
             pub fn of(ends: &'a EndsParts) -> Option<Over<'a>> {
                 match ends {
                     $( EndsParts::$transport(parts) => Some(Over::$transport(parts)), )*

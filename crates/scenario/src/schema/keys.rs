@@ -3,7 +3,7 @@
 //! Their values are checked where they are read; their names, the keys that they exclude, and their listing follow from here.
 
 use crate::transports::Transport;
-use paceline_units::param::{Need, Spec, joined};
+use paceline_units::param::{Kind, Need, Spec, joined};
 
 /// A key that may be left out: its name, what it holds, what happens without it, what it does.
 pub(crate) const fn key(
@@ -108,12 +108,15 @@ pub(crate) const RATE: &[Spec] = &[
 
 /// The keys of `[flows.NAME]` before those of its transport.
 const FLOW_HEAD: &[Spec] = &[
-    key(
-        "transport",
-        "rtp, tcp, dccp or udp",
-        "the controller's usual one",
-        "The protocol; udp: datagrams without a header of their own",
-    ),
+    Spec {
+        kind: Kind::Name(Transport::NAMES),
+        ..key(
+            "transport",
+            "",
+            "the controller's usual one",
+            "The protocol; udp: datagrams without a header of their own",
+        )
+    },
     key(
         "controller",
         "name or table",
@@ -182,7 +185,7 @@ const FLOW_TAIL: &[Spec] = &[
     key(
         "packet_size",
         "size",
-        "the controller's `mss` and 12 B, else 1212 B over rtp and 1500 B over others",
+        "the controller's `mss` and the header, else 1212 B over rtp and 1500 B over others",
         "The largest packet, transport header in. Given, it sets `mss`",
     ),
     key("overhead", "size", "0B", "Added to each packet's size on every link"),

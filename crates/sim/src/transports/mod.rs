@@ -157,12 +157,12 @@ macro_rules! transports {
         /// Fields of a flow's packets on the wire that they do not say themselves, by transport.
         #[derive(Clone, Debug)]
         pub enum Spelling {
-            $( #[doc = concat!("Those of the transport ", stringify!($transport), ".")]
+            $( #[doc = concat!("Fields of the transport ", stringify!($transport), ".")]
             $transport(<$parts as Simulated>::Spelling), )*
         }
 
         impl Spelling {
-            /// That of the flow with this number.
+            /// The spelling of the flow with this number.
             pub fn of(flow: usize, parts: &FlowParts) -> Spelling {
                 match &parts.ends {
                     $( EndsParts::$transport(ends) => Spelling::$transport(ends.spelling(flow)), )*
