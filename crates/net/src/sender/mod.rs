@@ -9,7 +9,7 @@
 //!
 //! # Meaning of its figures
 //!
-//! Figures that [`Facts::RTP_SENDER`] is enough for. Arrivals are what RFC 8888 reports say, at the time the report came: a
+//! Figures that [`paceline_metrics::Facts::RTP_SENDER`] is enough for. Arrivals are what RFC 8888 reports say, at the time the report came: a
 //! packet is lost that is reported missing and still missing a second later, and `queue_delay_ms` is the one-way delay above
 //! the smallest so far, noise in, at the reports' resolution of 1/1024 s.
 //!
