@@ -1,7 +1,7 @@
 //! The controller around a mind.
 
 use crate::answer::{Answer, Checked};
-use crate::declared::{Description, interned, specs};
+use crate::declared::{Description, Hears, interned, specs};
 use crate::fault::{Failure, Fault, raise};
 use paceline_cc::guest::{Guest, GuestController, GuestParams};
 use paceline_cc::{
@@ -16,19 +16,6 @@ use std::sync::Arc;
 
 /// A parameter and its value, as a mind is told it.
 pub type Setting = (&'static str, Value);
-
-/// Which calls a mind wants beside [`Mind::start`] and [`Mind::report`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Hears {
-    /// [`Mind::sent`].
-    pub sent: bool,
-    /// [`Mind::timeout`].
-    pub timeout: bool,
-    /// [`Mind::recovery`].
-    pub recovery: bool,
-    /// [`Mind::assigned`].
-    pub assigned: bool,
-}
 
 /// The decisions of a congestion controller, in any language.
 ///

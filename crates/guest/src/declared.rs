@@ -5,8 +5,6 @@ use paceline_units::param::{Kind, Need, Spec, Value};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::controller::Hears;
-
 /// A parameter that a mind declares: name, usual value, help.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Declared {
@@ -16,6 +14,19 @@ pub struct Declared {
     pub value: String,
     /// Its description, in a line; may be empty.
     pub help: String,
+}
+
+/// Which calls a mind wants beside [`Mind::start`](crate::Mind::start) and [`Mind::report`](crate::Mind::report).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Hears {
+    /// [`Mind::sent`](crate::Mind::sent).
+    pub sent: bool,
+    /// [`Mind::timeout`](crate::Mind::timeout).
+    pub timeout: bool,
+    /// [`Mind::recovery`](crate::Mind::recovery).
+    pub recovery: bool,
+    /// [`Mind::assigned`](crate::Mind::assigned).
+    pub assigned: bool,
 }
 
 /// A kind of controller from outside.

@@ -13,8 +13,8 @@ mod fault;
 pub mod program;
 
 pub use answer::Answer;
-pub use controller::{Hears, Mind, MindMaker, Setting, guest};
-pub use declared::{Declared, Description};
+pub use controller::{Mind, MindMaker, Setting, guest};
+pub use declared::{Declared, Description, Hears};
 pub use fault::{Failure, Fault, caught, raise};
 
 /// The crate's README.

@@ -4,8 +4,8 @@
 //! length (2 bytes) and UTF-8. Times are seconds of the run, rates Mbit/s, sizes bytes.
 
 use crate::answer::Answer;
-use crate::controller::{Hears, Setting};
-use crate::declared::Declared;
+use crate::controller::Setting;
+use crate::declared::{Declared, Hears};
 use paceline_cc::{Assigned, FlowSetup, PacketsReport, SentPacket, Status, Steers};
 use paceline_units::param::Value;
 use paceline_units::{Bytes, Time};

@@ -5,6 +5,7 @@ mod clock;
 mod controlled;
 mod delays;
 mod ecn;
+mod feedback;
 #[cfg(test)]
 mod half_tests;
 mod history;
@@ -41,10 +42,11 @@ pub use breaker::{Broken, CircuitBreakers};
 pub use clock::{ClockStep, ClockSteps, ReceiverClock};
 pub use delays::DelayReport;
 pub use ecn::EcnChecks;
+pub use feedback::FeedbackConfig;
 pub use identity::RtpIdentity;
 pub use kept::{KeptPackets, NotResent, asked_number};
 pub use packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};
-pub use receiver::{FeedbackConfig, RtpReceiver};
+pub use receiver::RtpReceiver;
 pub use sender::{RtpSender, SenderConfig, SenderCounters, StreamConfig};
 pub use spelling::{
     PAYLOAD_TYPE, PacketSpelling, ReportSpelling, SpelledPacket, Ssrcs, TRANSPORT_WIDE_ELEMENT,

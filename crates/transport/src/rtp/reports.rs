@@ -1,8 +1,8 @@
 //! Which packets of a flow arrived, when that is reported, and how (RFC 8888, or by transport-wide numbers).
 
+use super::feedback::FeedbackConfig;
 use super::packet::RtpFeedback;
 use super::received::{LONGEST_BLOCK, Noted, ReceivedPackets};
-use super::receiver::FeedbackConfig;
 use super::report_rate::ReportRate;
 use super::transport_received::TransportPackets;
 use crate::Follows;

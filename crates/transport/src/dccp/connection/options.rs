@@ -1,6 +1,6 @@
 //! Step 8 of RFC 4340 section 8.5: options, in order, and what acknowledgements tell.
 
-use super::receive::Numbers;
+use super::state::Numbers;
 use super::{Connection, Event, State};
 use crate::dccp::ccids::{CCID_3, Ccids};
 use crate::dccp::feature::FeatureId;

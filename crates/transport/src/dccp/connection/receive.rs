@@ -1,6 +1,7 @@
 //! A packet arrives: the sixteen steps of RFC 4340 section 8.5. Step 1 is `wire`'s, step 3 [`crate::dccp::Host`]'s.
 
 use super::options::Read;
+use super::state::Numbers;
 use super::{Connection, Event, Repeat, State};
 use crate::dccp::acknowledge::Acknowledge;
 use crate::dccp::ccids::Ccids;
@@ -17,13 +18,6 @@ use paceline_wire::dccp::{
 
 /// Numbers count from the first packet on: what is further ahead no sender reaches by sending, and it must not overflow.
 const FARTHEST: i64 = 1 << 62;
-
-/// A packet's numbers, counted from the first of each side.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Numbers {
-    pub(super) sequence: i64,
-    pub(super) acknowledgment: Option<i64>,
-}
 
 /// A valid packet, as its history, its options and IP show it.
 struct Accepted {

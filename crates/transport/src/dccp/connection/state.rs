@@ -25,6 +25,13 @@ pub enum State {
     TimeWait,
 }
 
+/// A packet's numbers, counted from the first of each side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    pub(super) sequence: i64,
+    pub(super) acknowledgment: Option<i64>,
+}
+
 /// Events for the application.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
