@@ -37,9 +37,6 @@ const LISTED: &str = "\
 scream robust:
 scream rfc8298:
 scream reference-2022:
-scream scream-5g-low-delay:
-scream scream-5g-balanced:
-scream scream-5g-throughput:
 tfrc rfc5348:
 tfrc ns2:
 ccid2 rfc4341:
