@@ -112,9 +112,15 @@ def test_the_extension_is_compiled_with_the_features_that_the_tests_have() -> No
             pytest.skip(f"the crates are not all at hand: {done.stderr.strip()[-200:]}")
         return {line.removesuffix(" (*)") for line in done.stdout.splitlines()}
 
-    extension = compiled("--package", "paceline-py", "--edges", "normal,build")
+    extension = compiled("--package", "paceline-extension", "--edges", "normal,build")
     assert len(extension) > 50
     assert extension - compiled("--workspace", "--edges", "normal,build,dev") == set()
+
+
+def included(source: Path) -> list[Path]:
+    """The files, and those beside them, that a source takes from another folder as modules."""
+    named = re.findall(r'#\[path = "(\.\.[^"]+)"\]', source.read_text(encoding="utf-8"))
+    return [beside for one in named for beside in (source.parent / one).parent.glob("*.rs")]
 
 
 def test_every_dependency_is_used_where_it_is_named() -> None:
@@ -124,6 +130,7 @@ def test_every_dependency_is_used_where_it_is_named() -> None:
         manifest = tomllib.loads(path.read_text())
         for kind, places in USERS.items():
             found = [source for place in places for source in path.parent.glob(place)]
+            found += [named for source in found for named in included(source)]
             text = re.sub("//.*", "", "".join(source.read_text(encoding="utf-8") for source in found))
             named = manifest.get(kind, {})
             inherited |= {name for name, given in named.items() if "workspace" in given}

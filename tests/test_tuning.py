@@ -320,12 +320,12 @@ def test_the_study_of_the_documentation_runs(little: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["scream-5g-low-delay", "scream-5g-balanced", "scream-5g-throughput"])
-def test_a_set_in_a_file_is_the_set_in_the_study(name: str) -> None:
+def test_a_set_in_a_file_is_the_set_in_the_study(data_dir: Path, name: str) -> None:
     file = ROOT / "studies" / "scream-tune" / "sets.toml"
     study = load("scream-tune")
 
     def controller(scenario: str | Path, overrides: list[tuple[str, str]]) -> object:
-        resolved = loads(paceline.scenario.read(scenario, overrides=overrides).load().core.resolved_toml)
+        resolved = loads(paceline.scenario.read(scenario, overrides=overrides, data=data_dir).load().core.resolved_toml)
         return resolved["flows"]["video"]["controller"]
 
     changed = changes([f"@{file}:{name}"])

@@ -124,9 +124,9 @@ def _square(_: None, item: int) -> int:
 
 
 def test_a_worker_of_another_build_gives_nothing() -> None:
-    assert runner._batch(__version__, _square, None, [3])[0] == [9]
+    assert runner._batch(__version__, None, _square, None, [3])[0] == [9]
     with pytest.raises(UsageError, match="found a worker of another build"):
-        runner._batch(OTHER, _square, None, [3])
+        runner._batch(OTHER, None, _square, None, [3])
 
 
 @pytest.mark.parametrize("git", [True, False])
