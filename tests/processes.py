@@ -59,6 +59,14 @@ def may_make_networks() -> bool:
         return False
 
 
+def as_in_a_terminal() -> None:
+    """Before a program starts: Ctrl-C ends it.
+
+    A shell in the background starts programs that ignore Ctrl-C, and these start others that do.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(*arguments: str | Path) -> subprocess.Popen[str]:
     """As a shell without job control starts what `&` follows: without Ctrl-C."""
     environment = {key: value for key, value in os.environ.items() if key != "PACELINE_DATA"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import CALL, Run
-from processes import PATIENCE_S, until
+from processes import PATIENCE_S, as_in_a_terminal, until
 
 WRONG_SCENARIOS = {
     "unknown key": ('delay = "10ms"', 'dealy = "10ms"', ["dealy", "delay"]),
@@ -223,11 +223,6 @@ def test_ctrl_c_in_the_middle_writes_nothing(call_file: Path) -> None:
     out = call_file.parent / "out"
     command = [sys.executable, "-m", "paceline", "run", str(call_file), "--out", str(out), "--set", "duration=250000s"]
     environment = {key: value for key, value in os.environ.items() if key != "PACELINE_DATA"}
-
-    def as_in_a_terminal() -> None:
-        # A shell in the background starts programs that ignore Ctrl-C, and these start others that do.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
     with subprocess.Popen(
         command, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=as_in_a_terminal
     ) as process:

@@ -22,7 +22,7 @@ from conftest import ROOT, Run
 from paceline import _core, guests
 from paceline.code_digest import digest_of
 from paceline.errors import ControllerError, ScenarioError, StudyError, UsageError
-from processes import PATIENCE_S, until
+from processes import PATIENCE_S, as_in_a_terminal, until
 
 EXAMPLES = ROOT / "examples" / "guests"
 sys.path.append(str(EXAMPLES))
@@ -961,7 +961,7 @@ def test_ctrl_c_ends_a_run(place: str, tmp_path: Path) -> None:
     call_file = mine_toml(tmp_path) / "call.toml"
     call_file.write_text(call_file.read_text().replace('"4s"', '"100000s"'))
     command = [sys.executable, "-m", "paceline", "run", call_file, "--controller", f"mine={where}"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=as_in_a_terminal) as process:
         until("a guest that runs", lambda: sign.exists() or process.poll() is not None)
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=PATIENCE_S)[1]

@@ -28,7 +28,7 @@ from paceline.studies.experiment import Row
 from paceline.studies.progress import State
 from paceline.studies.runner import Runner
 from paceline.studies.store import Store
-from processes import PATIENCE_S, until
+from processes import PATIENCE_S, as_in_a_terminal, until
 from test_study_designs import TOTAL, contents, little, redefined
 
 __all__ = ["little"]
@@ -134,10 +134,6 @@ def test_workers_end_with_a_parent_that_is_killed(little: Path, tmp_path: Path) 
 def test_a_signal_ends_it_plainly_and_keeps_what_is_finished(little: Path, tmp_path: Path, how: signal.Signals) -> None:
     redefined(little, "count = 4", "count = 3000")
     out = tmp_path / "out"
-
-    def as_in_a_terminal() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
     with subprocess.Popen(
         command(little, out), stderr=subprocess.PIPE, text=True, preexec_fn=as_in_a_terminal
     ) as process:
