@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import math
-import pickle
 import re
 import shlex
 import sys
@@ -22,9 +21,7 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 from paceline import _core
-from paceline.code_digest import digest_of
 from paceline.errors import UsageError
-from paceline.version import __version__, sources
 
 METHODS = ("start", "sent", "report", "timeout", "recovery", "assigned")
 """The calls that a class may hear; `report` it must."""
@@ -77,7 +74,11 @@ def using(controllers: Controllers | None) -> Iterator[None]:
 
 def enter(sent: bytes | None) -> list[str]:
     """Makes the controllers of another process known, with the versions that it gave them."""
-    of_other = {} if sent is None else pickle.loads(sent)
+    if sent is None:
+        return []
+    import pickle
+
+    of_other = pickle.loads(sent)
     for name, (guest, version) in of_other.items():
         _enter(name, guest, version)
     return list(of_other)
@@ -114,11 +115,21 @@ def pickled() -> bytes | None:
 
 def version() -> str:
     """The version of this build, behind which stand those of the controllers from outside."""
+    from paceline.version import __version__
+
     return __version__ + "".join(f"~{kind}-{of_guest}" for kind, of_guest in sorted(_core.registered_guests()))
 
 
-def other(found: str, own: str) -> str:
-    """The part in which a version of rows is not this process's: the build, or one of its controllers from outside."""
+def other(found: str) -> str | None:
+    """The part in which the version of some rows is another than this process's: the build, or a controller of its own.
+
+    None if they give the same figures.
+    """
+    from paceline.version import sources
+
+    own = version()
+    if sources(found) == sources(own):
+        return None
     (build, *theirs), (own_build, *_) = found.split("~"), own.split("~")
     changed = [kind for kind, of_guest in _core.registered_guests() if f"{kind}-{of_guest}" not in theirs]
     return f"controller {changed[0]}" if changed and sources(build) == sources(own_build) else "build"
@@ -147,6 +158,8 @@ def _leave(name: str) -> None:
 
 def _register(name: str, guest: Guest, version: str | None) -> str:
     """Makes a kind known, and says of which version it is, unless that is given."""
+    from paceline.code_digest import digest_of
+
     if not isinstance(name, str):
         raise UsageError(f"controllers: found the name {name!r}, expected a text")
     if isinstance(guest, Program):

@@ -280,21 +280,26 @@ impl MindController {
         }
     }
 
-    /// Calls the mind, which is made before its first call; the changes that its answer makes.
+    /// Makes the mind, if there is none yet, and takes its first answer.
+    fn begin(&mut self, now: Time) -> Update {
+        if self.mind.is_some() {
+            return Update::none();
+        }
+        let Recipe { settings, setup, maker, .. } = &*self.recipe;
+        self.mind =
+            Some(maker.make(settings, setup).unwrap_or_else(|failure| self.fail(now, "made", failure)));
+        self.ask(now, "start", |mind| mind.start(now))
+    }
+
+    /// Calls the mind, which is made before its first call; the changes that its answer makes, and what its window leaves.
     fn call(
         &mut self,
         now: Time,
         call: &'static str,
         tell: impl FnOnce(&mut dyn Mind) -> Result<Answer, Failure>,
     ) -> Update {
-        let mut update = Update::none();
-        if self.mind.is_none() {
-            let Recipe { settings, setup, maker, .. } = &*self.recipe;
-            self.mind =
-                Some(maker.make(settings, setup).unwrap_or_else(|failure| self.fail(now, "made", failure)));
-            update = self.ask(now, "start", |mind| mind.start(now));
-        }
-        update.then(self.ask(now, call, tell))
+        let begun = self.begin(now);
+        begun.then(self.ask(now, call, tell))
     }
 
     fn ask(
@@ -362,7 +367,7 @@ impl MindController {
 
 impl Controller for MindController {
     fn on_offered(&mut self, now: Time, _offered: &Offered, _queue: &SendQueueState) -> Update {
-        if self.mind.is_some() { Update::none() } else { self.call(now, "start", |_| Ok(Answer::default())) }
+        self.begin(now)
     }
 
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
@@ -370,10 +375,10 @@ impl Controller for MindController {
             self.since = now;
         }
         self.flight.on_sent(now, packet);
-        if self.recipe.hears.sent || self.mind.is_none() {
-            return self.call(now, "sent", |mind| mind.sent(now, packet)).then(self.allowed(false));
+        if self.recipe.hears.sent {
+            return self.call(now, "sent", |mind| mind.sent(now, packet));
         }
-        self.allowed(false)
+        self.begin(now).then(self.allowed(false))
     }
 
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
@@ -385,7 +390,7 @@ impl Controller for MindController {
             let rtt = now.saturating_since(newest);
             self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt + (rtt - srtt) / 8));
         }
-        self.call(now, "report", |mind| mind.report(now, report)).then(self.allowed(false))
+        self.call(now, "report", |mind| mind.report(now, report))
     }
 
     fn on_recovery(&mut self, now: Time, recovery: Recovery) -> Update {
@@ -407,9 +412,7 @@ impl Controller for MindController {
             };
         }
         if self.recipe.hears.recovery {
-            return self
-                .call(now, "recovery", |mind| mind.recovery(now, event, bytes))
-                .then(self.allowed(false));
+            return self.call(now, "recovery", |mind| mind.recovery(now, event, bytes));
         }
         self.allowed(false)
     }

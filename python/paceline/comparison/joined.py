@@ -18,7 +18,6 @@ from paceline.comparison.contenders import Contender
 from paceline.comparison.figures import DELAYS, FIGURES, PARTS, quantile_column
 from paceline.comparison.result import read_table
 from paceline.errors import DataNotFound, StudyError, UsageError
-from paceline.version import sources
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,11 +110,10 @@ def read(out: Path) -> Part:
         known = False
     if not known:
         raise StudyError(f"--join {path}: found a damaged file, expected one that paceline compare wrote")
-    own = guests.version()
-    if sources(said.version) != sources(own):
+    if (other := guests.other(said.version)) is not None:
         raise StudyError(
-            f"--join {out}: found results of another {guests.other(said.version, own)} ({said.version}), which may "
-            f"give other figures than this one ({own}); run that comparison again"
+            f"--join {out}: found results of another {other} ({said.version}), which may give other figures than this "
+            f"one ({guests.version()}); run that comparison again"
         )
     return part
 

@@ -86,7 +86,8 @@ class Schema:
         """Rows as a table."""
         import pyarrow as pa
 
-        described = [self._described(row) for row in rows]
+        of_build = guests.version()
+        described = [{**self._described(row), "version": of_build} for row in rows]
         # Most parameters are as usual: they are looked up once for all rows that differ in the same ones.
         alike: defaultdict[frozenset[str], list[int]] = defaultdict(list)
         for place, row in enumerate(rows):
@@ -109,7 +110,7 @@ class Schema:
         return pa.table(columns, schema=schema)
 
     def _described(self, row: Row) -> dict[str, Any]:
-        """All of a row but its parameters."""
+        """All of a row but its parameters, and the version that all rows share."""
         context = self._context
         experiment = context.study.experiment(row.index)
         varied = experiment.design.varied(experiment.number - 1)
@@ -121,7 +122,6 @@ class Schema:
             "seed": experiment.seed if row.seed is None else row.seed,
             "varied": None if varied is None else varied[0],
             "level": None if varied is None else varied[1] + 1,
-            "version": guests.version(),
             "data": "real" if context.real else "generated",
             "error": row.error,
             "command": context.command(experiment),

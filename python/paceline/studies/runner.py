@@ -256,6 +256,7 @@ def on_dask(
         under_way: dict[Any, list[Item]] = {}
         pending = distributed.as_completed(loop=client.loop)
         pace = _Pace()
+        of_outside = guests.pickled()
 
         def hand_out() -> None:
             for _ in range(AHEAD * max(1, sum(client.nthreads().values())) - len(under_way)):
@@ -265,7 +266,7 @@ def on_dask(
                 if not batch:
                     return
                 # The context goes with every batch: data that a cluster keeps is lost with the worker that has it.
-                future = client.submit(_batch, __version__, guests.pickled(), function, context, batch, pure=False)
+                future = client.submit(_batch, __version__, of_outside, function, context, batch, pure=False)
                 under_way[future] = batch
                 if is_suspect:
                     suspects.add(future)

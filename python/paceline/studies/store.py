@@ -26,7 +26,6 @@ import msgspec
 from paceline import disk, guests
 from paceline.errors import OutputError, StudyError
 from paceline.studies.experiment import Files, Row
-from paceline.version import sources
 
 PART = 4096
 """Experiments in a journal."""
@@ -152,11 +151,10 @@ class Store:
 
     def _of_this_build(self, found: dict[str, Any]) -> dict[str, Any]:
         """The remark on rows with the version of this build: they are of the same sources, if of another commit."""
-        version = str(found.get("version"))
-        own = guests.version()
-        if sources(version) != sources(own):
+        version, own = str(found.get("version")), guests.version()
+        if (other := guests.other(version)) is not None:
             raise StudyError(
-                f"{self.out}: found results of another {guests.other(version, own)} ({version}), which may give other "
+                f"{self.out}: found results of another {other} ({version}), which may give other "
                 f"figures than this one ({own}); they stay as they are: choose another folder with --out, or --fresh "
                 "runs all again"
             )
