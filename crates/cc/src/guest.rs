@@ -47,7 +47,7 @@ pub trait Guest: Debug + Send + Sync {
         Stack::Standard
     }
 
-    /// Its parameters.
+    /// The parameters that a scenario may set, in the order of [`Guest::values`].
     fn specs(&self) -> &'static [Spec];
 
     /// Its named sets of values, the usual one first; one at least.
@@ -351,7 +351,7 @@ pub fn register<C: OwnController>() -> Result<(), ParamError> {
 /// The same of any guest.
 ///
 /// # Errors
-/// As there.
+/// As [`register`].
 pub fn register_guest(guest: Arc<dyn Guest>) -> Result<(), ParamError> {
     let kind = guest.kind();
     let refused = |expected: &'static str| Err(ParamError::new("controller", kind, expected));

@@ -50,7 +50,7 @@ pub struct TransportNeeds {
 }
 
 impl TransportNeeds {
-    /// No needs.
+    /// Any settings of any transport will do.
     pub const NONE: TransportNeeds = TransportNeeds { recovery: None, ecn_echo: None, ecn: EcnMode::Off };
     /// Each mark is told (RFC 8257 section 3.2).
     pub const EXACT_MARKS: TransportNeeds =

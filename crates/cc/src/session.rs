@@ -13,7 +13,7 @@ const REMEMBERED: usize = 1 << 16;
 /// A controller, its answers in force, and what reports need to know of packets.
 #[derive(Clone, Debug)]
 pub struct Session<C> {
-    /// The controller.
+    /// The controller that is told of each event.
     pub controller: C,
     /// Its answers in force.
     pub answers: Answers,

@@ -14,7 +14,7 @@ const CASES: u64 = 400;
 pub struct Check {
     /// Name of the check.
     pub name: &'static str,
-    /// The promise.
+    /// The promise of a controller that the check holds it to, in a sentence.
     pub help: &'static str,
     /// Faults that it notices where they are built into a controller which depends on the thing that they break.
     pub notices: &'static [Fault],

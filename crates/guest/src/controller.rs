@@ -171,7 +171,7 @@ struct MindController {
     timeout: Option<Time>,
     /// Time of the last wake-up, and how many there were at it.
     woken: (Time, u32),
-    /// By stream.
+    /// The application's limits of each stream, by its number.
     limits: Vec<Limits>,
     flight: Flight,
     srtt: Option<TimeDelta>,

@@ -42,7 +42,7 @@ pub struct Description {
     pub steers: Steers,
     /// Which calls it wants to hear.
     pub hears: Hears,
-    /// Its parameters.
+    /// The parameters that a scenario may set, with their usual values.
     pub parameters: Vec<Declared>,
 }
 

@@ -30,7 +30,7 @@ pub struct Fault {
     pub at: Time,
     /// The call that failed, as the mind knows it.
     pub call: &'static str,
-    /// The failure.
+    /// The wrong thing about the answer, or the error in place of one.
     pub failure: Failure,
 }
 

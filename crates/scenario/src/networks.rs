@@ -34,7 +34,7 @@ impl Network {
     }
 }
 
-/// Every network.
+/// The named networks, in the order of the file.
 pub static NETWORKS: LazyLock<Vec<Network>> = LazyLock::new(|| {
     // A test reads all of them: a slip in the file leaves none.
     let file: DocumentMut = include_str!("networks.toml").parse().unwrap_or_default();

@@ -8,11 +8,11 @@ crate::names! {
         Standard = "standard",
         /// The documents before losses were found by time (RFC 8985): selective acknowledgements (RFC 6675).
         Rfc6675 = "rfc6675",
-        /// Linux.
+        /// The kernel of Linux: its timers, acknowledgements and pacing.
         Linux = "linux",
         /// The usual settings of QUIC (RFC 9002).
         Quic = "quic",
-        /// ns-2.35.
+        /// ns-2.35: packets, timers and acknowledgements as its agents have them.
         Ns2 = "ns2",
     }
 }

@@ -120,7 +120,7 @@ fn window(node: &Node<'_>, packet_size: Bytes) -> Result<Bytes, ScenarioError> {
 pub struct TcpParts {
     /// Configuration of each connection.
     pub config: TcpConfig,
-    /// Their data.
+    /// The data that the connections carry: one stream of bytes, files, or conversations.
     pub carried: ByteStream,
 }
 
