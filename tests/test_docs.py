@@ -22,9 +22,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # The page that shows each example, by package.
 EXAMPLES = {
-    "crates/transport/examples/embed.rs": "embed",
+    "crates/rtp/examples/embed.rs": "embed",
     "crates/wire/examples/rfc8888.rs": "embed",
-    "crates/transport/examples/endpoint.rs": "endpoint",
+    "crates/rtp/examples/endpoint.rs": "endpoint",
 }
 SECTION = re.compile(r"^ *// docs: (?!end$).+?\n(.*?)^ *// docs: end$", re.MULTILINE | re.DOTALL)
 
@@ -109,7 +109,7 @@ def test_the_scenarios_of_the_pages_are_sound(folder: Path) -> None:
     assert len(texts) >= 3
     for text in texts:
         assert paceline.run(text).summary["packets"] > 0
-    reference = (ROOT / "docs" / "scenario-reference.md").read_text()
+    reference = "".join(page.read_text() for page in (ROOT / "docs").glob("*reference*.md"))
     schema = "".join(path.read_text() for path in (ROOT / "crates" / "scenario" / "src" / "schema").glob("*.rs"))
     keys = {
         key
@@ -148,12 +148,24 @@ def test_the_embedding_examples_print_what_their_page_shows(path: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not here: this test asks it for dependencies")
-def test_the_controllers_and_the_formats_bring_neither_media_nor_transport() -> None:
+@pytest.mark.parametrize(
+    ("taken", "brings"),
+    [
+        ("cc wire", "units"),
+        ("rtp", "cc ends media units wire"),
+        ("tcp", "cc ends media units"),
+        ("dccp", "cc ends media units wire"),
+    ],
+)
+def test_what_is_embedded_brings_no_more_than_it_needs(taken: str, brings: str) -> None:
+    """The controllers and formats bring neither media nor ends, and no transport brings another."""
     command = ["cargo", "tree", "--locked", "--prefix", "none", "--edges", "normal"]
-    command += ["-p", "paceline-cc", "-p", "paceline-wire"]
+    command += [f"--package=paceline-{name}" for name in taken.split()]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     brought = {line.split()[0] for line in done.stdout.splitlines() if line}
-    assert brought == {"paceline-cc", "paceline-units", "paceline-wire", "libm", "smallvec"}
+    ours = {f"paceline-{name}" for name in f"{taken} {brings}".split()}
+    others = {"libm"} | ({"smallvec"} if "wire" in f"{taken} {brings}" else set())
+    assert brought == ours | others | ({"rand_core", "rand_pcg"} if "ends" in brings else set())
 
 
 def test_the_notebook_runs(folder: Path) -> None:

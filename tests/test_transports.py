@@ -37,7 +37,7 @@ def test_no_other_file_names_a_transport() -> None:
     variants = "|".join(names())
     named = re.compile(
         rf"\b(?:Transport|TransportSpec|EndsParts|Over|Filter|AnySendingDriver|AnyFlow|Spelling)::(?:{variants})\b"
-        rf"|\bpaceline_transport::(?:{variants})\b|\"(?:{variants})\""
+        rf"|\bpaceline_(?:{variants})\b|\"(?:{variants})\""
     )
     wrong, used = [], set()
     for room in ROOMS:

@@ -2,7 +2,7 @@
 
 use crate::{RUNS, processor_time};
 use paceline_cc::{AnyCoupling, Assigned, Coupling, CouplingParams, FlowId, FlowUpdate, Priority};
-use paceline_transport::{CoupledEnds, Exchange};
+use paceline_ends::{CoupledEnds, Exchange};
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// Microseconds that an update of a group of 100 flows may take.

@@ -6,9 +6,9 @@
 use paceline_cc::FlowSetup;
 use paceline_cc::StreamId;
 use paceline_cc::scream::{Params, Scream};
+use paceline_ends::{SendingEnd, Transmit};
 use paceline_media::{FrameSizeParams, Source, TraceEncoder, TraceEncoderParams, frame_sizes};
-use paceline_transport::rtp::{ReceiverClock, RtpFeedback, RtpPacket, RtpSender, SenderConfig, StreamConfig};
-use paceline_transport::{SendingEnd, Transmit};
+use paceline_rtp::{ReceiverClock, RtpFeedback, RtpPacket, RtpSender, SenderConfig, StreamConfig};
 use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};

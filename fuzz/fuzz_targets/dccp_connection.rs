@@ -3,9 +3,9 @@
 //! The interpreter is that of the transport's tests; it says what the bytes mean.
 #![cfg_attr(fuzzing, no_main)]
 
-#[path = "../../crates/transport/tests/pure/dccp/script.rs"]
+#[path = "../../crates/dccp/tests/pure/script.rs"]
 mod script;
-#[path = "../../crates/transport/tests/pure/dccp/standin.rs"]
+#[path = "../../crates/dccp/tests/pure/standin.rs"]
 mod standin;
 
 paceline_fuzz::target!(dccp_connection);

@@ -3,7 +3,7 @@
 //! The interpreter is that of the transport's tests; it says what the bytes mean.
 #![cfg_attr(fuzzing, no_main)]
 
-#[path = "../../crates/transport/tests/pure/tcp/segments.rs"]
+#[path = "../../crates/tcp/tests/pure/segments.rs"]
 mod segments;
 
 paceline_fuzz::target!(tcp_segments);

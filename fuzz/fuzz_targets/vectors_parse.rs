@@ -4,13 +4,13 @@
 
 use paceline_cc::FlowSetup;
 use paceline_cc::reno::{Params, Reno};
+use paceline_ends::{PathFacts, ReceivingEnd, SendingEnd};
 use paceline_media::ConnectionVectors;
 use paceline_media::vectors::Side;
-use paceline_transport::tcp::TcpConfig;
-use paceline_transport::tcp::conversations::{
+use paceline_tcp::TcpConfig;
+use paceline_tcp::conversations::{
     ConversationsConfig, ConversationsReceiver, ConversationsSender, RttUse, Schedule,
 };
-use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd};
 use paceline_units::{Time, TimeDelta};
 
 paceline_fuzz::target!(vectors_parse);

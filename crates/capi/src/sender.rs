@@ -12,13 +12,13 @@ use crate::{
     PacelineSenderStatistics, PacelineStatus,
 };
 use paceline_cc::{AnyController, Controller, StreamId};
-use paceline_transport::SendingEnd;
-use paceline_transport::rtp::Broken;
-use paceline_transport::rtp::media::{
+use paceline_ends::SendingEnd;
+use paceline_rtp::Broken;
+use paceline_rtp::media::{
     BufferPool, DiscardReason, DiscardedPacket, MediaPacket, MediaSender, PacketBuffer, SenderEvent,
     SentDatagram, StreamError,
 };
-use paceline_transport::rtp::rtcp::RtcpEvent;
+use paceline_rtp::rtcp::RtcpEvent;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::ffi::c_char;
 

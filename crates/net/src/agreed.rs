@@ -1,7 +1,7 @@
 //! The terms of a call that both ends know before its first packet: SDP says it to a browser, Paceline's own ends are born with it.
 
 use crate::NetError;
-use paceline_transport::rtp::{PAYLOAD_TYPE, TRANSPORT_WIDE_ELEMENT};
+use paceline_rtp::{PAYLOAD_TYPE, TRANSPORT_WIDE_ELEMENT};
 use paceline_wire::rtp::expect_payload_type;
 
 /// The form of a call's packets.

@@ -12,7 +12,7 @@
 //! need nothing else to tell one-way delays.
 //!
 //! A DCCP flow is a connection of its own in UDP (RFC 6773): the client sends, the server behind a host with Init Cookies
-//! receives. Inside are the ports of [`paceline_transport::dccp::FLOW_PORTS`]; a capture shows it as native DCCP.
+//! receives. Inside are the ports of [`paceline_dccp::FLOW_PORTS`]; a capture shows it as native DCCP.
 //!
 //! All three run in one process by [`live`], a thread each, over ports of loopback that the system chooses.
 //!

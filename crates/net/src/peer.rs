@@ -5,7 +5,7 @@ use crate::moving::{Elsewhere, NextAddress};
 use crate::output::NetCounters;
 use crate::socket::{Datagram, HeldDatagram};
 use paceline_cc::StreamId;
-use paceline_transport::rtp::Ssrcs;
+use paceline_rtp::Ssrcs;
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::rtp::{self, RtpView};
 use std::net::SocketAddr;

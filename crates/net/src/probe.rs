@@ -12,7 +12,7 @@ use crate::socket::{Inbox, UdpPort};
 use crate::ssrc::PROBE_SSRC;
 use crate::wait::{PreciseTimers, wait_for};
 use crate::{Control, NetError};
-use paceline_transport::{PathProbe, ProbePlan, ProbeRecord};
+use paceline_ends::{PathProbe, ProbePlan, ProbeRecord};
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::rtp::{self, RtpHeaderFields};
 use paceline_wire::{arrivals, rtcp, unwrap_sequence};

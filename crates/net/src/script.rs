@@ -15,7 +15,7 @@ use bytes::Script;
 pub use call::FLOWS;
 use call::{Beginnings, Call};
 use paceline_cc::{Controller, Limits, StreamId};
-use paceline_transport::SendingEnd;
+use paceline_ends::SendingEnd;
 use paceline_units::{Bitrate, Ecn, TimeDelta};
 
 /// An unknown peer that took a silent sender's place gives it back after a second of silence; another second is for numbers that

@@ -1,7 +1,7 @@
 //! The name with which an end takes part in RTCP, and the clock of its media.
 
 use crate::clock::ntp_now;
-use paceline_transport::rtp::rtcp::{NtpClock, RtcpConfig};
+use paceline_rtp::rtcp::{NtpClock, RtcpConfig};
 
 /// Ticks of the media's timestamps in a second.
 pub(crate) const MEDIA_CLOCK: u32 = 90_000;

@@ -2,8 +2,8 @@
 
 use crate::arguments::{configured, data_of, numbers, seconds, time, wrong};
 use crate::media_sender::MediaEvent;
-use paceline_transport::rtp::media;
-use paceline_transport::rtp::rtcp::Picture;
+use paceline_rtp::media;
+use paceline_rtp::rtcp::Picture;
 use paceline_units::{Ecn, TimeDelta};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

@@ -3,12 +3,12 @@
 use crate::arguments::{configured, data_of, limits, numbers, seconds, time, wrong};
 use crate::guest::attempt;
 use paceline_cc::{AnyController, Controller as _, StreamId};
-use paceline_transport::SendingEnd as _;
-use paceline_transport::rtp::Broken;
-use paceline_transport::rtp::media::{
+use paceline_ends::SendingEnd as _;
+use paceline_rtp::Broken;
+use paceline_rtp::media::{
     self, BufferPool, DiscardReason, MediaPacket, PacketBuffer, SenderEvent, SentDatagram, StreamError,
 };
-use paceline_transport::rtp::rtcp::{ReceiverEvent, RtcpEvent};
+use paceline_rtp::rtcp::{ReceiverEvent, RtcpEvent};
 use paceline_units::{Bitrate, Bytes, Ecn, TimeDelta};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

@@ -3,8 +3,8 @@
 use crate::arguments::floats;
 use crate::network::{address, failure, wait};
 use crate::source::Scenario;
+use paceline_ends::{Observation, ProbePlan, ProbeRecord};
 use paceline_net::{Control, NetError, PathProber, ProbeOptions, Progress, Reflector};
-use paceline_transport::{Observation, ProbePlan, ProbeRecord};
 use paceline_units::param::{ParamError, ParamSet};
 use paceline_units::{Bytes, Time, TimeDelta};
 use pyo3::exceptions::{PyOSError, PyValueError};

@@ -5,8 +5,8 @@ use paceline_media::{
     BulkParams, CbrParams, ClipPreset, CodecModelParams, CodecParams, FrameLadder, FramePresetName,
     FrameSizeParams, FrameTraceFormat, QualityModel, TraceEncoderParams, VideoModelParams,
 };
-use paceline_transport::tcp::conversations::{LossUse, RttUse};
-use paceline_transport::tcp::transfers::TransfersConfig;
+use paceline_tcp::conversations::{LossUse, RttUse};
+use paceline_tcp::transfers::TransfersConfig;
 use paceline_units::param::{FileName, ParamError, Reason};
 use paceline_units::{Bitrate, Bytes, TimeDelta, kinds, names, params};
 

@@ -6,9 +6,9 @@ use crate::transports::TransportSpec;
 use paceline_cc::guest::Guest;
 use paceline_cc::shared_bottleneck;
 use paceline_cc::{ControllerParams, CouplingParams, Priority};
+use paceline_ends::Exchange;
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
 use paceline_media::PlayoutConfig;
-use paceline_transport::Exchange;
 use paceline_units::param::{ParamSet, Value};
 use paceline_units::{Bitrate, Bytes, EcnMode, Stack, Time, TimeDelta};
 use std::collections::BTreeMap;
@@ -114,7 +114,7 @@ impl CouplingSpec {
             let priorities = &flows[flow].priority;
             members.push((group, priorities.first().map_or(Priority::ONE, |step| step.priority)));
             let later = priorities.iter().skip(1);
-            steps.extend(later.map(|step| paceline_transport::PriorityStep {
+            steps.extend(later.map(|step| paceline_ends::PriorityStep {
                 at: Time::ZERO + step.at,
                 flow: place,
                 priority: step.priority,

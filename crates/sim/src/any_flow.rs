@@ -11,8 +11,8 @@ use crate::packet::Packet;
 use crate::transports::each_flow;
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Assigned, Controller};
+use paceline_ends::{Coupled, SendingEnd};
 use paceline_metrics::{FlowRecorder, Tick};
-use paceline_transport::{Coupled, SendingEnd};
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 impl AnyFlow {

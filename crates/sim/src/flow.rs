@@ -6,11 +6,11 @@ use crate::packet::{Packet, PacketPool, PacketRun};
 use crate::transports::{Content, Ends, Travels};
 use crate::watch::Watch;
 use paceline_cc::{Assigned, Controller};
-use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
-use paceline_transport::{
+use paceline_ends::{
     Coupled, Follows, Next, PathFacts, Plan, Planned, Reason, Received, ReceivingEnd, Run, SendingEnd,
     Transmit,
 };
+use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
 /// How a flow is connected to the network and to its recorder.

@@ -7,11 +7,11 @@ use crate::transports::Ends;
 use paceline_cc::{
     AnyReceiverHalf, Assigned, Controller, Probe, Report, SentPacket, Snapshot, Status, TimeoutReason, Update,
 };
+use paceline_ends::SendingEnd;
 use paceline_metrics::Facts;
+use paceline_rtp::{RtpFeedback, RtpPacket, RtpReceiver, RtpSender};
 use paceline_scenario::transports::EndsParts;
 use paceline_scenario::{Loader, Origin, load};
-use paceline_transport::SendingEnd;
-use paceline_transport::rtp::{RtpFeedback, RtpPacket, RtpReceiver, RtpSender};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 const DELAY: TimeDelta = TimeDelta::from_millis(10);

@@ -5,8 +5,8 @@ use crate::edge::{Edges, Numbered};
 use crate::net::Net;
 use paceline_cc::Assigned;
 use paceline_cc::shared_bottleneck::DelaySummary;
+use paceline_ends::{CoupledEnds, Exchange};
 use paceline_metrics::{PairsRecorder, Tick};
-use paceline_transport::{CoupledEnds, Exchange};
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// Flows by their numbers.

@@ -1,7 +1,7 @@
 //! A path probe over one simulated link. The receiver's reports come back after the link's delay, without limits.
 
+use paceline_ends::{PathProbe, ProbePlan, ProbeRecord};
 use paceline_link::{Departure, Link, LinkConfig, Transit};
-use paceline_transport::{PathProbe, ProbePlan, ProbeRecord};
 use paceline_units::param::ParamError;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::cmp::Reverse;

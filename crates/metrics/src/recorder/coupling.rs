@@ -2,7 +2,7 @@
 
 use crate::figure::Facts;
 use crate::table::CouplingSummary;
-use paceline_transport::{Coupled, CoupledShare};
+use paceline_ends::{Coupled, CoupledShare};
 
 /// The record of a flow that may share with others.
 #[derive(Clone, Copy, Debug, Default)]

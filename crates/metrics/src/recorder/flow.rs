@@ -12,8 +12,8 @@ use super::{RunTimes, Tick, Ticker, Window};
 use crate::figure::{Cell, Facts, Figure};
 use crate::table::FlowSummary;
 use paceline_cc::{StateVariable, StreamId};
+use paceline_ends::{Coupled, SendingEnd, Transfer};
 use paceline_media::{DisplayedFrame, PlayoutCounters, QualityModel};
-use paceline_transport::{Coupled, SendingEnd, Transfer};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@ use crate::histogram::Histogram;
 use crate::table::{EcnSummary, FlowSummary};
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Controller, Snapshot, StreamId};
-use paceline_transport::{CoupledShare, EcnCounters, EcnState, FrameCounters, SendingEnd};
+use paceline_ends::{CoupledShare, EcnCounters, EcnState, FrameCounters, SendingEnd};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 /// Sums over the packets that one stream sent in the interval of a sample.

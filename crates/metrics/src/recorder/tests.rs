@@ -8,7 +8,7 @@ use paceline_cc::{
 };
 use paceline_link::{Departure, Link, LinkConfig, QueueConfig, QueueLimit, RateProcess, Transit};
 use paceline_media::{DisplayedFrame, Frame, FrameDelayParts, GivenUp, PlayoutCounters, Source};
-use paceline_transport::rtp::{RtpSender, SenderConfig, StreamConfig};
+use paceline_rtp::{RtpSender, SenderConfig, StreamConfig};
 use paceline_units::{Bitrate, Bytes, Ecn};
 
 fn ms(millis: i64) -> TimeDelta {

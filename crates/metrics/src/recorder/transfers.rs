@@ -4,7 +4,7 @@ use super::Window;
 use crate::figure::Facts;
 use crate::histogram::Histogram;
 use crate::table::TransferSummary;
-use paceline_transport::{SendingEnd, Transfer, TransferCounters};
+use paceline_ends::{SendingEnd, Transfer, TransferCounters};
 
 /// The sender's record of transfers. A transfer that ends in the window counts, wherever it began.
 #[derive(Clone, Debug)]

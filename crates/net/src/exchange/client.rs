@@ -8,8 +8,8 @@ use crate::NetError;
 use crate::choice::{ChosenFlow, ChosenFlows};
 use crate::socket::{UdpPort, address_towards};
 use paceline_cc::{CouplingParams, Priority};
+use paceline_ends::{Coupled, CoupledEnds, PriorityStep};
 use paceline_scenario::CouplingSpec;
-use paceline_transport::{Coupled, CoupledEnds, PriorityStep};
 use paceline_units::Time;
 use paceline_units::text::one_of;
 use paceline_wire::exchange::{FiveTuple, GroupKey, MAX_SIZE};
@@ -104,7 +104,7 @@ fn unsupported(what: String) -> NetError {
     NetError::Unsupported { what }
 }
 
-/// Flows of this process that share by an exchange, with what [`paceline_transport::Exchange`] offers of those that share by
+/// Flows of this process that share by an exchange, with what [`paceline_ends::Exchange`] offers of those that share by
 /// themselves.
 ///
 /// The driver of the flows calls [`ExchangeClient::after_event`] after each event at one of them, waits for

@@ -9,7 +9,7 @@
 
 use super::pace::Pace;
 use paceline_cc::{Assigned, FlowId, FlowUpdate, Priority};
-use paceline_transport::{Coupled, CoupledEnds, CoupledShare, PriorityStep};
+use paceline_ends::{Coupled, CoupledEnds, CoupledShare, PriorityStep};
 use paceline_units::{Bitrate, Time, TimeDelta};
 use paceline_wire::WireError;
 use paceline_wire::exchange::{

@@ -6,7 +6,7 @@ use super::ExchangeLimits;
 use super::member::{Member, Outlet, Sent};
 use super::service::{ClientId, Service};
 use paceline_cc::{Assigned, Priority};
-use paceline_transport::{CoupledEnds, PriorityStep};
+use paceline_ends::{CoupledEnds, PriorityStep};
 use paceline_units::{Bitrate, Time, TimeDelta};
 use paceline_wire::exchange::GroupKey;
 use proptest::prelude::*;
@@ -170,7 +170,7 @@ impl Machine {
     }
 
     /// The first flow of a process as its exchange sees it.
-    fn share(&self, place: usize) -> Option<paceline_transport::CoupledShare> {
+    fn share(&self, place: usize) -> Option<paceline_ends::CoupledShare> {
         self.processes[place].member.coupled(0).share
     }
 }

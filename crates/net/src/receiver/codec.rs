@@ -3,7 +3,7 @@
 use crate::output::NetCounters;
 use crate::socket::{Datagram, HeldDatagram};
 use paceline_cc::StreamId;
-use paceline_transport::rtp::RtpFeedback;
+use paceline_rtp::RtpFeedback;
 use paceline_units::Time;
 use paceline_wire::SequenceUnwrapper;
 use paceline_wire::rtp::RtpHeaderFields;

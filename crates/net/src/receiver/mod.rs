@@ -20,7 +20,7 @@
 //!
 //! Over DCCP the session is a connection: that of the first who completes a handshake with a cookie, until it ends. Media is
 //! RTP in its datagrams, of bulk data no frame is displayed. `loss_ratio` is of numbers that are missing for a second; a few of
-//! them were no data. Unknown peers are kept out by [`paceline_transport::dccp::Host`] and its cookies.
+//! them were no data. Unknown peers are kept out by [`paceline_dccp::Host`] and its cookies.
 
 pub(crate) mod codec;
 pub(crate) mod driver;

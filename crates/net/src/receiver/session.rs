@@ -12,10 +12,10 @@ use crate::record::FlowRecord;
 use crate::silence::{Awaited, PlannedSilence, Silences};
 use crate::socket::Datagram;
 use paceline_cc::{Annotation, AnyReceiverHalf, StreamId};
+use paceline_ends::{PathFacts, ReceivingEnd, Transmit};
 use paceline_metrics::{Facts, ReceivedPacket, Tick};
+use paceline_rtp::{Header, RtpFeedback, RtpPacket, RtpReceiver};
 use paceline_scenario::transports::ReceivingParts;
-use paceline_transport::rtp::{Header, RtpFeedback, RtpPacket, RtpReceiver};
-use paceline_transport::{PathFacts, ReceivingEnd, Transmit};
 use paceline_units::{Bytes, Time, TimeDelta};
 use paceline_wire::{rtp, tfrc};
 

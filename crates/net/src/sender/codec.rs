@@ -4,7 +4,7 @@ use super::sent::Reported;
 use crate::NetError;
 use crate::output::NetCounters;
 use crate::socket::Datagram;
-use paceline_transport::SendingEnd;
+use paceline_ends::SendingEnd;
 use paceline_units::{Bytes, Time};
 use std::net::SocketAddr;
 

@@ -18,9 +18,9 @@ use crate::{Control, NetError};
 use nix::errno::Errno;
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Assigned, Controller};
+use paceline_ends::{Coupled, Planned, SendingEnd, Transmit};
 use paceline_media::PlayoutCounters;
 use paceline_metrics::{Facts, ReceivedPacket, Tick};
-use paceline_transport::{Coupled, Planned, SendingEnd, Transmit};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::net::SocketAddr;
 

@@ -17,8 +17,8 @@ use crate::wait::{LONGEST_SLEEP, PreciseTimers, Urgency, wait_for_any};
 use crate::{Control, NetError, NetOutput};
 use paceline_cc::Assigned;
 use paceline_cc::shared_bottleneck::DelaySummary;
+use paceline_ends::{Coupled, CoupledEnds};
 use paceline_metrics::Tick;
-use paceline_transport::{Coupled, CoupledEnds};
 use paceline_units::{Bitrate, Time, TimeDelta};
 use std::os::fd::AsFd;
 

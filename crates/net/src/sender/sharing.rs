@@ -1,7 +1,7 @@
 //! Where the coupled flows of a process share: among themselves, or by an exchange of the machine.
 
 use crate::exchange::ExchangeClient;
-use paceline_transport::{Coupled, CoupledEnds, Exchange};
+use paceline_ends::{Coupled, CoupledEnds, Exchange};
 use paceline_units::Time;
 use std::os::fd::BorrowedFd;
 

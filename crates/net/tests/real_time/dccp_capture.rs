@@ -2,8 +2,8 @@
 
 use crate::call::anywhere;
 use crate::dccp_ends::{scenario, with_options};
+use paceline_dccp::FLOW_PORTS;
 use paceline_net::{NetError, ReceiveOptions, SendOptions};
-use paceline_transport::dccp::FLOW_PORTS;
 use paceline_units::TimeDelta;
 use paceline_wire::capture;
 use paceline_wire::dccp::decode;

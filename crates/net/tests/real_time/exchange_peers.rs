@@ -4,8 +4,8 @@
 use crate::folder::Folder;
 use crate::lateness::judge_on_time;
 use paceline_cc::{Assigned, CouplingParams, Priority};
+use paceline_ends::CoupledEnds;
 use paceline_net::{ExchangeClient, ExchangeCounters, ExchangeLimits, ExchangeServer};
-use paceline_transport::CoupledEnds;
 use paceline_units::{Bitrate, Time, TimeDelta};
 use paceline_wire::exchange::{FiveTuple, GroupKey, Refusal, Reply, Request, decode_reply, encode_request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

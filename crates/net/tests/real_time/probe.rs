@@ -1,8 +1,8 @@
 //! Both ends of a probe of a path, over loopback.
 
 use crate::call::anywhere;
+use paceline_ends::{Observation, ProbePlan};
 use paceline_net::{Control, PathProber, ProbeOptions, Reflector};
-use paceline_transport::{Observation, ProbePlan};
 use paceline_units::{Bytes, TimeDelta};
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,9 +3,9 @@
 use crate::source::CodecSpec;
 use crate::transports::EndsParts;
 use paceline_cc::AnyController;
+use paceline_ends::Plan;
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{Codec, ConnectionVectors, FrameTrace, Source};
-use paceline_transport::Plan;
 use paceline_units::param::ParamError;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::path::PathBuf;

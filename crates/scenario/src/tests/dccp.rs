@@ -2,8 +2,8 @@
 
 use crate::transports::{DccpSpec, EndsParts, TransportSpec};
 use crate::{Loader, Origin, Scenario, ScenarioError, Transport, load, parse};
+use paceline_dccp::CCID_3;
 use paceline_media::PlayoutConfig;
-use paceline_transport::dccp::CCID_3;
 use paceline_units::{Bytes, TimeDelta};
 use paceline_wire::dccp::ServiceCode;
 

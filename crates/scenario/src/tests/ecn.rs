@@ -2,7 +2,7 @@
 
 use crate::{Loader, Origin, TransportSpec, load};
 use paceline_cc::{ControllerParams, Steers};
-use paceline_transport::tcp::{EcnEcho, RecoveryKind};
+use paceline_tcp::{EcnEcho, RecoveryKind};
 use paceline_units::EcnMode;
 
 /// The message about a flow of the controller `kind` with packets of `ecn`, where it is refused.

@@ -4,7 +4,7 @@ use super::loading::Folder;
 use crate::transports::{ByteStream, EndsParts, TcpParts};
 use crate::{Loader, Origin, Scenario, ScenarioError, load, parse};
 use paceline_media::vectors::Side;
-use paceline_transport::tcp::conversations::{ConversationsConfig, RttUse};
+use paceline_tcp::conversations::{ConversationsConfig, RttUse};
 use paceline_units::{Bytes, TimeDelta};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! `source = { kind = "short-transfers" }`: what may be said, and what is wrong where.
 
 use crate::{Scenario, ScenarioError, SourceSpec, parse, parse_with};
-use paceline_transport::tcp::transfers::{Begin, IdleKind, TransfersConfig};
+use paceline_tcp::transfers::{Begin, IdleKind, TransfersConfig};
 use paceline_units::{Bytes, TimeDelta};
 use proptest::prelude::*;
 

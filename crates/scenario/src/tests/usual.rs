@@ -3,7 +3,7 @@
 use crate::spec::ControllerSpec;
 use crate::transports::{Configured, DccpSpec};
 use paceline_cc::{ControllerParams, Steers};
-use paceline_transport::tcp::TcpConfig;
+use paceline_tcp::TcpConfig;
 use paceline_units::EcnMode;
 use paceline_units::param::ParamSet;
 use std::fmt::Write;

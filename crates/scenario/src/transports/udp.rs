@@ -9,10 +9,10 @@ use crate::schema::source;
 use crate::source::SourceSpec;
 use crate::spec::{ControllerSpec, FlowSpec};
 use paceline_cc::{AnyController, Steers, Verb};
+use paceline_ends::SendingEnd;
 use paceline_media::{CbrParams, Source};
-use paceline_transport::SendingEnd;
-use paceline_transport::rtp::{FeedbackConfig, RtpIdentity};
-use paceline_transport::udp::UdpSender;
+use paceline_rtp::udp::UdpSender;
+use paceline_rtp::{FeedbackConfig, RtpIdentity};
 use paceline_units::Bytes;
 
 /// Datagrams, as a scenario says them.

@@ -6,11 +6,11 @@ use crate::flow::{Flow, FlowWiring};
 use crate::log::MediaUnit;
 use crate::packet::PacketPool;
 use paceline_cc::{AnyController, AnyReceiverHalf, Controller, ReceiverHalf, StreamId};
-use paceline_scenario::assembly::FlowParts;
-use paceline_scenario::transports::{RtpParts, SendingWorld};
-use paceline_transport::rtp::{
+use paceline_rtp::{
     Header, PacketSpelling, ReportSpelling, RtpFeedback, RtpPacket, RtpReceiver, RtpSender, Ssrcs,
 };
+use paceline_scenario::assembly::FlowParts;
+use paceline_scenario::transports::{RtpParts, SendingWorld};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::PacketFeedback;
 use std::marker::PhantomData;

@@ -8,11 +8,11 @@ use paceline_cc::{
     Assigned, Controller, FlowSetup, Offered, PacketResult, Report, SendQueueState, SentPacket, Snapshot,
     StreamId, TimeoutReason, Update, Verb,
 };
+use paceline_ends::{PathFacts, ReceivingEnd, SendingEnd};
 use paceline_media::{Bulk, BulkParams, Frame, PlayoutConfig, Source};
-use paceline_transport::rtp::{
+use paceline_rtp::{
     FeedbackConfig, RTP_HEADER, RtpFeedback, RtpPacket, RtpReceiver, RtpSender, SenderConfig, StreamConfig,
 };
-use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd};
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 use std::collections::{BTreeMap, VecDeque};
 

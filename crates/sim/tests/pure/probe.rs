@@ -1,8 +1,8 @@
 //! A path probe over simulated links, against what the links are.
 
+use paceline_ends::{Observation, ProbePlan, ProbeRecord};
 use paceline_link::{LinkConfig, LossConfig, NoiseConfig, QueueConfig, QueueLimit, RateProcess};
 use paceline_sim::probe;
-use paceline_transport::{Observation, ProbePlan, ProbeRecord};
 use paceline_units::param::{ParamSet, Value};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 

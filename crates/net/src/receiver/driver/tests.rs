@@ -5,8 +5,8 @@ use crate::socket::UdpPort;
 use crate::transports::Over;
 use crate::{NetOutput, parse_address};
 use paceline_cc::StreamId;
+use paceline_rtp::RtpFeedback;
 use paceline_scenario::{Loaded, Loader, Origin, load};
-use paceline_transport::rtp::RtpFeedback;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 

@@ -13,11 +13,9 @@ use crate::receiver::codec::{Data, NUMBERS_BEFORE, PacketKind, ReceivingCodec, R
 use crate::secret::secret;
 use crate::socket::Datagram;
 use paceline_cc::StreamId;
+use paceline_dccp::{DccpConfig, DccpCounters, Ended, Event, FLOW_PORTS, FlowId, Host, HostConfig};
+use paceline_rtp::RtpFeedback;
 use paceline_scenario::transports::{DccpParts, FlowCcids};
-use paceline_transport::dccp::{
-    DccpConfig, DccpCounters, Ended, Event, FLOW_PORTS, FlowId, Host, HostConfig,
-};
-use paceline_transport::rtp::RtpFeedback;
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{Packet, PacketType, Payload, ResetCode, SequenceNumber};
 use paceline_wire::dccp::{decode_in_udp, encode_in_udp};

@@ -8,9 +8,9 @@ use crate::secret::secret;
 use crate::sender::codec::{Encoded, SendingCodec};
 use crate::sender::sent::Reported;
 use crate::socket::{Datagram, largest_payload};
+use paceline_dccp::{Carried, DccpConfig, DccpSender, Ended, FLOW_PORTS, State};
+use paceline_ends::SendingEnd;
 use paceline_scenario::transports::{DccpParts, FlowCcids};
-use paceline_transport::SendingEnd;
-use paceline_transport::dccp::{Carried, DccpConfig, DccpSender, Ended, FLOW_PORTS, State};
 use paceline_units::{Bytes, Time};
 use paceline_wire::dccp::{
     Packet, PacketType, Payload, ResetCode, SequenceNumber, ServiceCode, decode_in_udp, encode_in_udp,

@@ -2,11 +2,9 @@
 //! number of the packet that is repeated and what that had.
 
 use paceline_cc::{Controller, StreamId};
-use paceline_transport::SendingEnd;
-use paceline_transport::rtp::media::RepairCounters;
-use paceline_transport::rtp::{
-    KeptPackets, NotResent, PacketSpelling, RTP_HEADER, RtpPacket, RtpSender, asked_number,
-};
+use paceline_ends::SendingEnd;
+use paceline_rtp::media::RepairCounters;
+use paceline_rtp::{KeptPackets, NotResent, PacketSpelling, RTP_HEADER, RtpPacket, RtpSender, asked_number};
 use paceline_units::{Bytes, Time, TimeDelta};
 use paceline_wire::rtx;
 use std::collections::VecDeque;

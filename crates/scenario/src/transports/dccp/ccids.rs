@@ -4,7 +4,7 @@ use paceline_cc::ccid::CcidReceiver;
 use paceline_cc::ccid::ccid2::{AckPath, Ccid2, Params};
 use paceline_cc::ccid::ccid3::{Ccid3, Ccid3Receiver};
 use paceline_cc::{AnyController, Controller, ControllerParams, NoReceiverHalf};
-use paceline_transport::dccp::{CCID_2, CCID_3, Ccid, Ccids};
+use paceline_dccp::{CCID_2, CCID_3, Ccid, Ccids};
 
 /// Makes the halves of one flow's controller, and of no other.
 #[derive(Clone, Debug)]

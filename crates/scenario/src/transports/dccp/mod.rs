@@ -15,12 +15,12 @@ use crate::source::SourceSpec;
 use crate::spec::{ControllerSpec, FlowSpec};
 use crate::write::{Inline, put};
 use paceline_cc::{AnyController, Steers, Verb};
-use paceline_media::{PlayoutConfig, Source};
-use paceline_transport::SendingEnd;
-use paceline_transport::dccp::{
+use paceline_dccp::{
     CCID_2, Carried, Ccid, DccpConfig, DccpSender, SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN,
 };
-use paceline_transport::rtp::RTP_HEADER;
+use paceline_ends::SendingEnd;
+use paceline_media::{PlayoutConfig, Source};
+use paceline_rtp::RTP_HEADER;
 use paceline_units::param::Spec;
 use paceline_units::text::format_size;
 use paceline_units::{Bytes, Stack, TimeDelta, params};

@@ -6,12 +6,12 @@ use crate::spec::FlowSpec;
 use paceline_cc::{
     AnyController, AnyReceiverHalf, Controller, FlowSetup, ReceiverHalf, StreamId, Verb, shared_bottleneck,
 };
+use paceline_ends::{Plan, SendingEnd, StreamSpan};
 use paceline_media::{PlayoutConfig, Source};
-use paceline_transport::rtp::{
+use paceline_rtp::{
     CircuitBreakers, EcnChecks, FeedbackConfig, RtpIdentity, RtpReceiver, RtpSender, SenderConfig,
     StreamConfig,
 };
-use paceline_transport::{Plan, SendingEnd, StreamSpan};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use paceline_wire::rtx;
 

@@ -14,8 +14,8 @@ use crate::schema::keys::key;
 use crate::spec::{ControllerSpec, FlowSpec, StreamSpec};
 use crate::write::{Inline, put};
 use paceline_cc::{AnyController, ControllerParams, ReceiverRequest, Steers, StreamId};
-use paceline_transport::StreamSpan;
-use paceline_transport::rtp::{
+use paceline_ends::StreamSpan;
+use paceline_rtp::{
     ClockStep, ClockSteps, FeedbackConfig, RTP_HEADER, ReceiverClock, RtpIdentity, SenderConfig, StreamConfig,
 };
 use paceline_units::param::Spec;

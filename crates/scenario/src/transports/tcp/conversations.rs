@@ -5,7 +5,7 @@ use crate::error::ScenarioError;
 use crate::source::{TmixSpec, VectorGenerator};
 use crate::spec::FlowSpec;
 use paceline_media::vectors::{ConnectionVectors, web_vectors};
-use paceline_transport::tcp::conversations::{ConversationsConfig, LossUse, Schedule};
+use paceline_tcp::conversations::{ConversationsConfig, LossUse, Schedule};
 use paceline_units::{RandomStream, Time, TimeDelta};
 
 impl Builder<'_> {

@@ -14,11 +14,11 @@ use crate::source::SourceSpec;
 use crate::spec::{ControllerSpec, FlowSpec};
 use crate::write::{Inline, put, size};
 use paceline_cc::{AnyController, FlowSetup, Steers, Verb};
+use paceline_ends::SendingEnd;
 use paceline_media::{ConnectionVectors, Source};
-use paceline_transport::SendingEnd;
-use paceline_transport::tcp::conversations::{ConversationsConfig, ConversationsSender};
-use paceline_transport::tcp::transfers::{TransfersConfig, TransfersSender};
-use paceline_transport::tcp::{EcnEcho, RecoveryKind, TCP_HEADER, TcpConfig, TcpSender};
+use paceline_tcp::conversations::{ConversationsConfig, ConversationsSender};
+use paceline_tcp::transfers::{TransfersConfig, TransfersSender};
+use paceline_tcp::{EcnEcho, RecoveryKind, TCP_HEADER, TcpConfig, TcpSender};
 use paceline_units::param::Spec;
 use paceline_units::{Bytes, EcnMode, RandomStream};
 

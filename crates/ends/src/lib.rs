@@ -1,0 +1,21 @@
+//! The common part of the two ends of every transport, sans I/O: the calls that drive them, the pacer, a flow's plan, and who carries coupling out.
+//! The ends themselves are in `paceline-rtp`, `paceline-tcp` and `paceline-dccp`.
+
+mod desired;
+mod ecn_state;
+mod ends;
+mod exchange;
+mod pacer;
+mod path_probe;
+mod plan;
+
+pub use desired::{OfferedRate, WantedRate};
+pub use ecn_state::{EcnCounters, EcnFault, EcnState};
+pub use ends::{
+    Follows, FrameCounters, Next, PathFacts, Reason, Received, ReceivingEnd, Run, SendingEnd, Transfer,
+    TransferCounters, Transmit,
+};
+pub use exchange::{Coupled, CoupledEnds, CoupledShare, Exchange, PriorityStep};
+pub use pacer::Pacer;
+pub use path_probe::{Observation, PathProbe, ProbePlan, ProbeRecord};
+pub use plan::{Plan, Planned, StreamSpan};

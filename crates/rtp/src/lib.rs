@@ -1,0 +1,54 @@
+//! RTP with RFC 8888 or transport-wide feedback, sans I/O: sender and receiver endpoints, streams, RTCP, repair; and plain datagrams ([`udp`]).
+
+mod breaker;
+mod clock;
+mod controlled;
+mod delays;
+mod ecn;
+mod feedback;
+#[cfg(test)]
+mod half_tests;
+mod history;
+mod identity;
+mod kept;
+pub mod media;
+mod offering;
+mod packet;
+mod plausible;
+#[cfg(test)]
+mod probe_tests;
+mod probing;
+mod received;
+mod receiver;
+mod report_rate;
+mod reported;
+mod reports;
+pub mod rtcp;
+#[cfg(test)]
+mod run_tests;
+mod seen;
+mod sender;
+mod shares;
+mod spelling;
+mod streams;
+#[cfg(test)]
+mod tests;
+mod transport_received;
+mod transport_wide;
+#[cfg(test)]
+mod transport_wide_tests;
+pub mod udp;
+
+pub use breaker::{Broken, CircuitBreakers};
+pub use clock::{ClockStep, ClockSteps, ReceiverClock};
+pub use delays::DelayReport;
+pub use ecn::EcnChecks;
+pub use feedback::FeedbackConfig;
+pub use identity::RtpIdentity;
+pub use kept::{KeptPackets, NotResent, asked_number};
+pub use packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};
+pub use receiver::RtpReceiver;
+pub use sender::{RtpSender, SenderConfig, SenderCounters, StreamConfig};
+pub use spelling::{
+    PAYLOAD_TYPE, PacketSpelling, ReportSpelling, SpelledPacket, Ssrcs, TRANSPORT_WIDE_ELEMENT,
+};

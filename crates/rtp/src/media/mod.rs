@@ -1,0 +1,480 @@
+//! A sender of media that an application made: ready-made RTP payloads or whole RTP packets of any codec.
+//!
+//! Packets wait in the send queues of an [`RtpSender`] under its controller's window and pacing, and are handed back when they
+//! leave, numbered by the endpoint, or when they are discarded, with the reason. Every packet that is offered comes back once.
+
+mod buffers;
+mod discarded;
+mod driving;
+mod error;
+mod packet;
+mod receiver;
+#[cfg(test)]
+mod receiver_tests;
+mod repair;
+#[cfg(test)]
+mod repair_tests;
+mod rtcp;
+#[cfg(test)]
+mod rtcp_tests;
+mod sent;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub use super::kept::RepairCounters;
+pub use buffers::{BufferPool, PacketBuffer};
+pub use discarded::{DiscardCounters, DiscardReason, DiscardedPacket};
+pub use driving::{SenderEvent, SentDatagram};
+pub use error::StreamError;
+pub use packet::MediaPacket;
+pub use receiver::{MediaReceiver, MediaReceiverConfig, MediaReceiverCounters};
+pub use repair::RepairConfig;
+pub use sent::MediaTransmit;
+pub use settings::{
+    CanonicalName, IncomingSettings, ReceiverSettings, RtcpSettings, SenderSettings, Setting, StreamSettings,
+};
+
+use super::breaker::CircuitBreakers;
+use super::ecn::EcnChecks;
+use super::packet::{RTP_HEADER, RtpFeedback};
+use super::sender::{RtpSender, SenderConfig, SenderCounters, StreamConfig};
+use discarded::Discards;
+use paceline_cc::{Controller, FlowSetup, Limits, StreamId};
+use paceline_ends::{Reason, SendingEnd};
+use paceline_media::{Frame, Source};
+use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time};
+use paceline_wire::twcc;
+use repair::Repairs;
+use rtcp::MediaRtcp;
+use std::collections::VecDeque;
+
+/// A stream of ready-made media.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct MediaStreamConfig {
+    /// SSRC of the stream: no other of the flow has it.
+    pub ssrc: u32,
+    /// Weight of the stream's share where a controller names only a total; above 0.
+    pub priority: f64,
+    /// The encoder's target before the controller names one.
+    pub target_start: Bitrate,
+    /// Payload type of the padding of probes before there is media.
+    pub payload_type: u8,
+    /// Ticks of the RTP timestamp in a second, for sender reports.
+    pub clock_rate: u32,
+    /// The most packets that wait to be sent: further ones are discarded.
+    pub most_waiting: usize,
+}
+
+impl MediaStreamConfig {
+    /// A stream of priority 1 whose encoder starts with 300 kbit/s, padding of payload type 96, a clock of 90 kHz and at most 8192
+    /// packets that wait.
+    pub fn new(ssrc: u32) -> MediaStreamConfig {
+        let target_start = Bitrate::from_kbps(300);
+        MediaStreamConfig {
+            ssrc,
+            priority: 1.0,
+            target_start,
+            payload_type: 96,
+            clock_rate: 90_000,
+            most_waiting: 8192,
+        }
+    }
+
+    fn stream(&self) -> StreamConfig {
+        let MediaStreamConfig { priority, target_start, .. } = *self;
+        StreamConfig { priority, ..StreamConfig::new(Source::External, target_start) }
+    }
+}
+
+/// Counts of a media sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MediaCounters {
+    /// Packets that were offered.
+    pub offered: u64,
+    /// Packets of media that left.
+    pub sent: u64,
+    /// Packets that were discarded.
+    pub discarded: DiscardCounters,
+    /// Packets whose RTP timestamp is before that of the packet offered before them on their stream, as with frames that are
+    /// sent in another order than they are shown.
+    pub timestamps_back: u64,
+}
+
+/// Sends ready-made media under a controller.
+#[derive(Clone, Debug)]
+pub struct MediaSender<C, P> {
+    end: RtpSender<C>,
+    streams: Vec<MediaStream<P>>,
+    discards: Discards<P>,
+    counters: MediaCounters,
+    /// Packets that the endpoint had discarded when it was asked last.
+    known_discarded: u64,
+    /// Identifier of the header extension's element with the transport-wide number, where packets carry one.
+    element: Option<u8>,
+    /// Its part in RTCP, where it has one.
+    rtcp: Option<Box<MediaRtcp>>,
+    /// Packets kept for retransmission.
+    repairs: Option<Box<Repairs<P>>>,
+    /// Whether [`MediaSender::poll_event`] has told that a circuit breaker ended the call.
+    broken_told: bool,
+}
+
+#[derive(Clone, Debug)]
+struct MediaStream<P> {
+    config: MediaStreamConfig,
+    /// The packets of the endpoint's send queue, in the same order, and the offset of each in its frame.
+    waiting: VecDeque<(MediaPacket<P>, u64)>,
+    /// The frame that was offered last, and the bytes of payload that came of it.
+    frame: Option<(u64, u64)>,
+    /// Payload type and timestamp of the packet that left last.
+    last: (u8, u32),
+    /// RTP timestamp of the packet that was offered last.
+    offered: Option<u32>,
+}
+
+impl<P> MediaStream<P> {
+    fn new(config: MediaStreamConfig) -> MediaStream<P> {
+        let last = (config.payload_type, 0);
+        MediaStream { config, waiting: VecDeque::new(), frame: None, last, offered: None }
+    }
+}
+
+impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
+    /// A sender without streams, whose packets are at most header and payload of `config` long. The controller is one for a
+    /// flow of which it will be told each stream. Where packets are to leave with ECN, the path is probed for it first
+    /// ([`MediaSender::check_ecn`] says otherwise).
+    pub fn new(controller: C, config: &SenderConfig) -> MediaSender<C, P> {
+        let max_payload = config.header + config.max_payload - RTP_HEADER;
+        let config = SenderConfig { header: RTP_HEADER, max_payload, ..*config };
+        let mut end = RtpSender::new(controller, &config, Vec::new());
+        end.check_ecn(EcnChecks::Probe);
+        MediaSender {
+            end,
+            streams: Vec::new(),
+            discards: Discards::default(),
+            counters: MediaCounters::default(),
+            known_discarded: 0,
+            element: None,
+            rtcp: None,
+            repairs: None,
+            broken_told: false,
+        }
+    }
+
+    /// The endpoint that sends: its counters, controller and figures.
+    pub fn end(&self) -> &RtpSender<C> {
+        &self.end
+    }
+
+    /// Counts of packets so far.
+    pub fn counters(&self) -> MediaCounters {
+        MediaCounters { discarded: self.discards.counters(), ..self.counters }
+    }
+
+    /// Counts of the endpoint that sends: reports that changed nothing among them.
+    pub fn sender_counters(&self) -> SenderCounters {
+        self.end.counters()
+    }
+
+    /// Ends the call where RFC 8083 wants that ([`RtpSender::guard`]); streams say goodbye then. Before anything is sent.
+    pub fn guard(&mut self, by: CircuitBreakers) {
+        self.end.guard(by);
+    }
+
+    /// Checks that the path carries ECN in this way ([`RtpSender::check_ecn`]). Before anything is sent.
+    pub fn check_ecn(&mut self, how: EcnChecks) {
+        self.end.check_ecn(how);
+    }
+
+    /// Numbers the packets of each stream from `first` on (RFC 3550 section 5.1: a random number). Before a stream is added.
+    pub fn number_from(&mut self, first: u16) {
+        self.end.number_from(first);
+    }
+
+    /// Draws where the numbers of each stream begin, those of retransmissions too. Before a stream is added.
+    pub fn draw_numbers(&mut self, draws: RandomStream) {
+        self.end.draw_numbers(draws);
+    }
+
+    /// Numbers the packets of all streams together, from `first` on, in an element of their header extension with this
+    /// identifier, 1 to 14: for receivers that report so ([`paceline_wire::twcc`]). Before a stream is added.
+    pub fn number_transport_wide(&mut self, first: u16, element: u8) {
+        self.end.number_transport_wide(first);
+        self.end.shorten_payload(Bytes::new(twcc::EXTENSION as u64));
+        self.element = Some(element.clamp(1, 14));
+    }
+
+    /// A stream joins.
+    ///
+    /// # Errors
+    /// Of 64 streams, of an SSRC that another has, or a priority that is no weight.
+    pub fn add_stream(&mut self, now: Time, config: &MediaStreamConfig) -> Result<StreamId, StreamError> {
+        if !FlowSetup::PRIORITIES.contains(&config.priority) {
+            return Err(StreamError::Priority);
+        }
+        self.expect_free(config.ssrc, None)?;
+        let id = self.end.add_stream(now, config.stream()).ok_or(StreamError::TooMany)?;
+        self.place(id, MediaStream::new(*config));
+        self.find_discarded(DiscardReason::TooOld);
+        Ok(id)
+    }
+
+    /// A stream of the endpoint is this.
+    fn place(&mut self, id: StreamId, stream: MediaStream<P>) {
+        if let Some(rtcp) = &mut self.rtcp {
+            rtcp.session.join(id.0.into(), stream.config.ssrc, stream.config.clock_rate);
+        }
+        match self.streams.get_mut(usize::from(id.0)) {
+            Some(place) => *place = stream,
+            None => self.streams.push(stream),
+        }
+    }
+
+    /// A stream leaves: what waits of it is discarded. Packets in flight are still reported on
+    /// ([`RtpSender::remove_stream`]).
+    ///
+    /// # Errors
+    /// A stream that is not there.
+    pub fn remove_stream(&mut self, now: Time, id: StreamId) -> Result<(), StreamError> {
+        let _ = self.end.remove_stream(now, id).ok_or(StreamError::Unknown(id))?;
+        if let Some(rtcp) = &mut self.rtcp {
+            rtcp.session.leave(now, id.0.into());
+        }
+        self.find_discarded(DiscardReason::Removed);
+        let repair = self.repairs.as_ref().and_then(|repairs| repairs.of(id));
+        if let Some(repairs) = &mut self.repairs {
+            repairs.forget_stream(id);
+        }
+        if let Some(repair) = repair {
+            self.remove_stream(now, repair)?;
+        }
+        Ok(())
+    }
+
+    /// The weight of a stream is this from now on.
+    ///
+    /// # Errors
+    /// A stream that is not there, or what is no weight.
+    pub fn set_priority(&mut self, now: Time, id: StreamId, priority: f64) -> Result<(), StreamError> {
+        self.expect_present(id)?;
+        let changed = self.end.set_priority(now, id, priority);
+        self.find_discarded(DiscardReason::TooOld);
+        changed.then_some(()).ok_or(StreamError::Priority)
+    }
+
+    /// The limits of a stream's target are these from now on.
+    ///
+    /// # Errors
+    /// A stream that is not there.
+    pub fn set_limits(&mut self, now: Time, limits: &Limits) -> Result<(), StreamError> {
+        self.expect_present(limits.stream)?;
+        self.end.set_limits(now, limits);
+        self.find_discarded(DiscardReason::TooOld);
+        Ok(())
+    }
+
+    /// The stream's packets have another SSRC from now on: what RFC 3550 section 8.2 asks for when another source has it too.
+    ///
+    /// # Errors
+    /// A stream that is not there, or an SSRC that another stream has.
+    pub fn set_ssrc(&mut self, now: Time, id: StreamId, ssrc: u32) -> Result<(), StreamError> {
+        self.expect_present(id)?;
+        self.expect_free(ssrc, Some(id))?;
+        self.streams[usize::from(id.0)].config.ssrc = ssrc;
+        if let Some(rtcp) = &mut self.rtcp {
+            rtcp.session.rename(now, id.0.into(), ssrc);
+        }
+        Ok(())
+    }
+
+    /// SSRC of a stream that is there.
+    pub fn ssrc(&self, id: StreamId) -> Option<u32> {
+        self.streams
+            .get(usize::from(id.0))
+            .filter(|_| self.end.has_stream(id))
+            .map(|stream| stream.config.ssrc)
+    }
+
+    fn expect_present(&self, id: StreamId) -> Result<(), StreamError> {
+        if self.end.has_stream(id) { Ok(()) } else { Err(StreamError::Unknown(id)) }
+    }
+
+    /// Checks that no stream but `own` has this SSRC.
+    fn expect_free(&self, ssrc: u32, own: Option<StreamId>) -> Result<(), StreamError> {
+        let ids = (0..self.streams.len()).map(|id| StreamId(id as u8)).filter(|id| Some(*id) != own);
+        let mut taken = ids.filter_map(|id| self.ssrc(id));
+        if taken.any(|other| other == ssrc) { Err(StreamError::SsrcTaken(ssrc)) } else { Ok(()) }
+    }
+
+    /// Begins to send.
+    pub fn start(&mut self, now: Time) {
+        self.end.start(now);
+        if let Some(rtcp) = &mut self.rtcp {
+            rtcp.session.start(now);
+        }
+        self.find_discarded(DiscardReason::TooOld);
+    }
+
+    /// Ends: what waits is discarded, and the streams say goodbye.
+    pub fn stop(&mut self, now: Time) {
+        self.end.stop(now);
+        self.say_goodbye(now);
+        self.find_discarded(DiscardReason::Stopped);
+    }
+
+    /// Takes a packet into the send queue of its stream. A packet that cannot be sent comes back by [`MediaSender::poll_discarded`].
+    pub fn offer(&mut self, now: Time, id: StreamId, mut packet: MediaPacket<P>) {
+        packet.osn = None;
+        self.counters.offered += 1;
+        let present = self.end.has_stream(id);
+        let Some(stream) = self.streams.get_mut(usize::from(id.0)).filter(|_| present) else {
+            self.discards.push(id, (packet, 0), DiscardReason::Removed);
+            return;
+        };
+        let payload = packet.payload_bytes().len() as u64;
+        let offset = stream.frame.filter(|(frame, _)| *frame == packet.frame).map_or(0, |(_, offset)| offset);
+        stream.frame = Some((packet.frame, offset.saturating_add(payload)));
+        let back = |before: u32| (packet.timestamp.wrapping_sub(before) as i32) < 0;
+        self.counters.timestamps_back += u64::from(stream.offered.is_some_and(back));
+        stream.offered = Some(packet.timestamp);
+        let refused = match self.end.broken() {
+            Some(_) => Some(DiscardReason::Stopped),
+            None => (stream.waiting.len() >= stream.config.most_waiting).then_some(DiscardReason::QueueFull),
+        };
+        if let Some(reason) = refused {
+            self.discards.push(id, (packet, offset), reason);
+            return;
+        }
+        let Some(size) = packet.size_with(self.element) else {
+            self.discards.push(id, (packet, offset), DiscardReason::Extension);
+            return;
+        };
+        let size = Bytes::new(size as u64).saturating_sub(self.end.header.size());
+        let frame = Frame { id: packet.frame, captured: now, payload: size, key: false };
+        let ends = packet.ends_frame;
+        stream.waiting.push_back((packet, offset));
+        if !self.end.push_packet(now, usize::from(id.0), &frame, ends) {
+            let stream = &mut self.streams[usize::from(id.0)];
+            let reason = if size == Bytes::ZERO { DiscardReason::Empty } else { DiscardReason::TooLarge };
+            if let Some(packet) = stream.waiting.pop_back() {
+                self.discards.push(id, packet, reason);
+            }
+            return;
+        }
+        self.find_discarded(DiscardReason::TooOld);
+    }
+
+    /// The next packet that leaves at `now`. Call until there is none.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<MediaTransmit<P>> {
+        let sent = self.end.poll_transmit(now)?;
+        let (packet, id) = (sent.packet, usize::from(sent.stream.0));
+        let stream = self.streams.get_mut(id)?;
+        let media =
+            if packet.is_padding() { None } else { stream.waiting.pop_front().map(|(media, _)| media) };
+        if let Some(media) = &media {
+            stream.last = (media.payload_type, media.timestamp);
+            self.counters.sent += u64::from(media.osn.is_none());
+            if let Some(repairs) = &mut self.repairs {
+                repairs.on_sent(now, id, (packet.sequence, sent.size), media);
+            }
+        }
+        if let Some(rtcp) = &mut self.rtcp {
+            let octets = media.as_ref().map_or(0, |media| media.payload_bytes().len());
+            rtcp.session.on_sent(id, media.as_ref().map(|media| (media.timestamp, sent.queued)), octets);
+        }
+        let (ssrc, idle) = (stream.config.ssrc, stream.last);
+        self.find_discarded(DiscardReason::TooOld);
+        Some(MediaTransmit {
+            stream: sent.stream,
+            ssrc,
+            sequence: packet.sequence,
+            media,
+            padding: packet.padding,
+            size: sent.size,
+            ecn: sent.ecn,
+            queued: sent.queued,
+            idle,
+            transport: self.element.map(|_| packet.transport),
+            element: self.element,
+        })
+    }
+
+    /// A packet that was discarded, and why. Call until there is none.
+    pub fn poll_discarded(&mut self) -> Option<DiscardedPacket<P>> {
+        self.discards.poll()
+    }
+
+    /// Takes feedback of the receiver. Answers it if its memory can be used again.
+    pub fn receive(&mut self, now: Time, feedback: RtpFeedback, ecn: Ecn) -> Option<RtpFeedback> {
+        let used = self.end.receive(now, feedback, ecn);
+        self.find_ended(now);
+        used
+    }
+
+    /// When to call [`MediaSender::handle_timeout`], [`MediaSender::poll_transmit`] and [`MediaSender::poll_rtcp`], and why.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<(Time, Reason)> {
+        let next = self.end.next_timeout();
+        let Some(due) = self.rtcp.as_ref().and_then(|rtcp| rtcp.session.next_timeout()) else { return next };
+        Some(next.filter(|next| next.0 <= due).unwrap_or((due, Reason::Report)))
+    }
+
+    /// Does what is due at `now`, packets apart.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.end.handle_timeout(now);
+        self.find_ended(now);
+    }
+
+    /// Finds the discarded packets, also because a circuit breaker ended the call: then the streams say goodbye (RFC 3550 section
+    /// 6.6).
+    fn find_ended(&mut self, now: Time) {
+        let broken = self.end.broken().is_some();
+        if broken {
+            self.say_goodbye(now);
+        }
+        self.find_discarded(if broken { DiscardReason::Stopped } else { DiscardReason::TooOld });
+    }
+
+    fn say_goodbye(&mut self, now: Time) {
+        if let Some(rtcp) = &mut self.rtcp {
+            (0..self.streams.len()).for_each(|id| rtcp.session.leave(now, id));
+        }
+    }
+
+    /// Bitrate that the stream's encoder is to make.
+    pub fn target(&self, id: StreamId) -> Option<Bitrate> {
+        self.end.target(id).filter(|_| self.end.has_stream(id))
+    }
+
+    /// Whether a discard asked for a key frame since the last call.
+    pub fn take_key_frame_request(&mut self, id: StreamId) -> bool {
+        let repair = self.repairs.as_ref().and_then(|repairs| repairs.of(id));
+        let lost = repair.is_some_and(|repair| self.end.take_key_frame_request(repair));
+        self.end.take_key_frame_request(id) || lost
+    }
+
+    /// Finds the packets that the endpoint discarded from the front of its queues since the last call.
+    #[inline]
+    fn find_discarded(&mut self, reason: DiscardReason) {
+        if self.end.counters.discarded.packets != self.known_discarded {
+            self.take_discarded(reason);
+        }
+    }
+
+    fn take_discarded(&mut self, reason: DiscardReason) {
+        self.known_discarded = self.end.counters.discarded.packets;
+        for id in 0..self.streams.len() {
+            let waiting = self.end.streams[id].queue.packets();
+            while self.streams[id].waiting.len() as u64 > waiting {
+                let Some(packet) = self.streams[id].waiting.pop_front() else { break };
+                match &mut self.repairs {
+                    // A copy, which nobody offered.
+                    Some(repairs) if packet.0.osn.is_some() => repairs.counters.discarded += 1,
+                    _ => self.discards.push(StreamId(id as u8), packet, reason),
+                }
+            }
+        }
+    }
+}
