@@ -17,8 +17,11 @@ OUT ?= out/demo
 BARE := thumbv7em-none-eabihf
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 EXAMPLES := target/debug/examples
-# docs/PAGE.md is what the example PAGE of a crate prints.
-PAGES := figures scenario-reference endpoint-settings
+# docs/PAGE.md is what the example PAGE of a crate prints, and what `scenario-reference PAGE` prints.
+PAGES := figures endpoint-settings
+REFERENCE := scenario-reference $(addprefix reference-,links flows sources coupling controllers)
+# Fails unless the command $1 prints the file $2.
+same = $1 | diff -q - $2 >/dev/null || { echo "$2 is stale: make docs" >&2; exit 1; }
 HEADER := crates/capi/include/paceline.h
 # Commits before this one have longer subjects.
 SUBJECTS_FROM := 97c35454
@@ -50,7 +53,7 @@ demo: build ## Run the main job, one SCReAM call over a 5G link, and name the re
 	@$(BIN)/paceline study scream-5g --out $(OUT) --chart
 
 .PHONY: test
-test: developers test-rust test-python ## Run the tests that need no free machine: all pure ones, and a call over loopback
+test: room developers test-rust test-python ## Run the tests that need no free machine: all pure ones, and a call over loopback
 
 .PHONY: test-all
 test-all: test test-others ## Run all tests: those, and what test-others runs
@@ -72,13 +75,17 @@ real-time-python: developers
 	$(BIN)/python -m pytest -q -n 4 --dist worksteal -m "real_time or peer"
 
 .PHONY: real-time-rust
-real-time-rust: prerequisites
+real-time-rust: room prerequisites
 	cargo test --workspace --locked --test real_time -- --test-threads=8
 	cargo test --workspace --locked --quiet --lib -- --ignored
 
-.PHONY: test-rust
-test-rust: prerequisites
+# What is compiled for tests and lints is said before anything is.
+.PHONY: room
+room:
 	$(call needs_room,5)
+
+.PHONY: test-rust
+test-rust: room prerequisites
 	cargo test --workspace --locked --no-run
 	cargo test --workspace --locked --quiet
 
@@ -87,7 +94,7 @@ test-python: developers
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not real_time and not peer"
 
 .PHONY: lint
-lint: developers ## Check format, lints, types, links, spelling and subjects of commits
+lint: room developers ## Check format, lints, types, links, spelling and subjects of commits
 	cargo fmt --all --check
 	$(BIN)/ruff check python tests benches
 	$(BIN)/ruff format --check python tests benches
@@ -99,14 +106,15 @@ lint: developers ## Check format, lints, types, links, spelling and subjects of 
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	@$(MAKE) --no-print-directory bare-metal examples
-	@for page in $(PAGES); do $(EXAMPLES)/$$page | diff -q - docs/$$page.md >/dev/null || \
-		{ echo "docs/$$page.md is stale: make docs" >&2; exit 1; }; done
-	@$(EXAMPLES)/header | diff -q - $(HEADER) >/dev/null || { echo "$(HEADER) is stale: make docs" >&2; exit 1; }
+	@for page in $(PAGES); do $(call same,$(EXAMPLES)/$$page,docs/$$page.md); done
+	@for page in $(REFERENCE); do $(call same,$(EXAMPLES)/scenario-reference $$page,docs/$$page.md); done
+	@$(call same,$(EXAMPLES)/header,$(HEADER))
 
 .PHONY: docs
 docs: examples ## Write the pages and the C header anew that are generated from declarations
 	@$(EXAMPLES)/header > $(HEADER)
 	@for page in $(PAGES); do $(EXAMPLES)/$$page > docs/$$page.md; done
+	@for page in $(REFERENCE); do $(EXAMPLES)/scenario-reference $$page > docs/$$page.md; done
 
 .PHONY: examples
 examples: prerequisites
@@ -238,7 +246,7 @@ define needs_room
 	@free="$$(df --output=avail -BM . | tail -n 1 | tr -dc 0-9)"; \
 	here="$$({ du -sm --total target $(VENV) 2>/dev/null || true; } | tail -n 1 | cut -f 1)"; \
 	if [ "$$((free + here))" -lt $(1)000 ]; then \
-		echo "missing: $(1) GB of disk for 'make $@'; found: $$free MB free, and $$here MB built here before" >&2; exit 1; fi
+		echo "missing: $(1) GB of disk for 'make $(or $(MAKECMDGOALS),help)'; found: $$free MB free, and $$here MB built here before" >&2; exit 1; fi
 endef
 
 # Builds a wheel with these variables into this folder, where Python can import it, too: $(call unpacked_wheel,VARIABLES,FOLDER).

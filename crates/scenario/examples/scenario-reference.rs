@@ -1,14 +1,27 @@
-//! Prints docs/scenario-reference.md: the prose of `reference.md` beside this crate, with the tables of everything that is
-//! declared in the places of its `<!-- table -->` lines. `make docs` writes the page, `make lint` says when it is stale.
+//! Prints a page of the scenario reference, such as `scenario-reference reference-links`: the prose of its file in `reference` beside this crate,
+//! with the tables of everything that is declared in the places of its `<!-- table -->` lines. `make docs` writes the pages, `make lint`
+//! says when one is stale.
 
 use paceline_cc::ControllerParams;
 use paceline_scenario::Transport;
 use paceline_scenario::registry::{self, Entry, Listing, Need, Parameter};
 
-const PROSE: &str = include_str!("../reference.md");
+/// The pages by name, and their prose.
+const PAGES: [(&str, &str); 6] = [
+    ("scenario-reference", include_str!("../reference/scenario-reference.md")),
+    ("reference-links", include_str!("../reference/reference-links.md")),
+    ("reference-flows", include_str!("../reference/reference-flows.md")),
+    ("reference-sources", include_str!("../reference/reference-sources.md")),
+    ("reference-coupling", include_str!("../reference/reference-coupling.md")),
+    ("reference-controllers", include_str!("../reference/reference-controllers.md")),
+];
 
 fn main() -> Result<(), String> {
-    for line in PROSE.lines() {
+    let wanted = std::env::args().nth(1).unwrap_or_default();
+    let names = PAGES.map(|(name, _)| name).join(", ");
+    let page = PAGES.iter().find(|(name, _)| *name == wanted);
+    let (_, prose) = page.ok_or_else(|| format!("page \"{wanted}\": expected one of {names}"))?;
+    for line in prose.lines() {
         match line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->")) {
             Some(table) => print!("{}", tables(table)?),
             None => println!("{line}"),
@@ -23,7 +36,7 @@ fn tables(wanted: &str) -> Result<String, String> {
     if family == "overview" {
         return Ok(overview());
     }
-    let listing = registry::named(family).ok_or_else(|| format!("reference.md: no family \"{family}\""))?;
+    let listing = registry::named(family).ok_or_else(|| format!("the prose: no family \"{family}\""))?;
     match kind {
         None if listing.iter().any(|entry| !entry.profiles.is_empty()) => Ok(profiled(listing)),
         None => Ok(all(&listing)),
@@ -31,7 +44,7 @@ fn tables(wanted: &str) -> Result<String, String> {
             let entry = listing.iter().find(|entry| entry.kind == kind);
             entry
                 .map(|entry| profiles(entry) + &table(entry))
-                .ok_or_else(|| format!("reference.md: no \"{kind}\" of {family}"))
+                .ok_or_else(|| format!("the prose: no \"{kind}\" of {family}"))
         }
     }
 }
@@ -104,7 +117,7 @@ fn profiled(listing: Listing) -> String {
     }
     let sections = alike.iter().map(|(kinds, entry)| {
         let kinds: Vec<_> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
-        format!("#### {}\n\n{}{}", kinds.join(", "), profiles(entry), table(entry))
+        format!("## {}\n\n{}{}", kinds.join(", "), profiles(entry), table(entry))
     });
     sections.collect::<Vec<_>>().join("\n")
 }

@@ -127,7 +127,7 @@ const FLOW_HEAD: &[Spec] = &[
         "source",
         "table with kind",
         &["streams"],
-        "Where the media comes from: see below; or several in `[flows.NAME.streams.STREAM]`",
+        "Where the media comes from ([sources](reference-sources.md)); or several in `[flows.NAME.streams.STREAM]`",
     ),
     one_of("streams", "tables", &["source"], "Several streams by name: see below"),
     key(

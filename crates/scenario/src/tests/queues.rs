@@ -76,7 +76,7 @@ fn what_no_discipline_can_be_is_named() {
 
 #[test]
 fn the_reference_names_every_key_and_default() {
-    let reference = include_str!("../../../../docs/scenario-reference.md");
+    let reference = include_str!("../../../../docs/reference-links.md");
     for config in QueueConfig::KINDS.iter().filter_map(|kind| QueueConfig::of(kind)) {
         let section = reference.split(&format!("`kind = \"{}\"", config.kind())).nth(1).unwrap_or_default();
         let section = section.split("`kind = ").next().unwrap_or_default();

@@ -7,7 +7,7 @@ use crate::{
 };
 use paceline_cc::ControllerParams;
 use paceline_link::{QueueConfig, QueueLimit};
-use paceline_transport::rtp::FeedbackConfig;
+use paceline_rtp::FeedbackConfig;
 use paceline_units::param::{Kind, ParamSet as _, Value};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 use proptest::prelude::*;
@@ -301,9 +301,9 @@ fn limits_depend_on_the_model() {
 fn listed_defaults_of_the_video_models_are_the_defaults() {
     let listing = crate::registry::sources();
     let entry = listing.iter().find(|entry| entry.kind == "rfc8593").expect("it is listed");
-    let reference = include_str!("../../../../docs/scenario-reference.md");
-    let section = reference.split("### `source` of RFC 8593").nth(1).expect("a section");
-    let section = section.split("\n###").next().expect("its text");
+    let reference = include_str!("../../../../docs/reference-sources.md");
+    let section = reference.split("## RFC 8593").nth(1).expect("a section");
+    let section = section.split("\n##").next().expect("its text");
     let models = [
         "model = \"statistical\"",
         "model = \"trace\", generator = \"frames\"",
