@@ -15,6 +15,9 @@ BIN := $(VENV)/bin
 OUT ?= out/demo
 # No operating system, no std: what embeds the controllers may run there.
 BARE := thumbv7em-none-eabihf
+# The playground: its target, and the folder that any web server may hand out.
+WASM := wasm32-unknown-unknown
+PLAYGROUND := target/playground-page
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 EXAMPLES := target/debug/examples
 # docs/PAGE.md is what the example PAGE of a crate prints, and what `scenario-reference PAGE` prints.
@@ -120,6 +123,14 @@ docs: examples ## Write the pages and the C header anew that are generated from 
 examples: prerequisites
 	cargo build --workspace --examples --locked
 
+.PHONY: playground
+playground: prerequisites ## Make the page that simulates in a browser, for any web server: target/playground-page
+	$(call needs_target,$(WASM))
+	cargo build --locked --profile playground --target $(WASM) -p paceline-playground
+	@mkdir -p $(PLAYGROUND)
+	@cp crates/playground/page/* target/$(WASM)/playground/paceline_playground.wasm $(PLAYGROUND)
+	@echo "$(PLAYGROUND): python3 -m http.server --bind 127.0.0.1 --directory $(PLAYGROUND)"
+
 .PHONY: capi
 capi: prerequisites ## Make the C header and the shared and static library into target/capi
 	cargo build --release --locked --quiet -p paceline-capi
@@ -138,8 +149,7 @@ own-controller: prerequisites ## Compile the example of a build with a controlle
 
 .PHONY: bare-metal
 bare-metal: prerequisites
-	@test -d "$$(rustc --print sysroot)/lib/rustlib/$(BARE)" || \
-		{ echo "missing: Rust's core library for $(BARE)" >&2; echo "  get it with: rustup target add $(BARE)" >&2; exit 1; }
+	$(call needs_target,$(BARE))
 	cargo check --locked --quiet --target $(BARE) -p paceline-units -p paceline-cc -p paceline-wire -p paceline-media \
 		-p paceline-link
 
@@ -240,6 +250,12 @@ $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES) $(wildcard .gi
 
 # Writes the dependencies of an extra: $(call locked,EXTRA,OPTIONS,FILE).
 locked = $(BIN)/uv pip compile pyproject.toml --extra $(1) --universal --python-version 3.10 --generate-hashes --no-header --quiet $(2) -o $(3)
+
+# Ends unless Rust's libraries for a target are here: $(call needs_target,TARGET).
+define needs_target
+	@test -d "$$(rustc --print sysroot)/lib/rustlib/$(1)" || \
+		{ echo "missing: Rust's core library for $(1)" >&2; echo "  get it with: rustup target add $(1)" >&2; exit 1; }
+endef
 
 # Ends unless so many GB are free or taken by what was built here: $(call needs_room,GB).
 define needs_room

@@ -16,7 +16,7 @@ fn main() {
     let folder = std::path::Path::new(&file).parent().map(Into::into).unwrap_or_default();
     match load(
         &Origin { text: &text, file: &file, sets: &sets },
-        &Loader { base_dir: folder, data_dirs: vec![data.into()] },
+        &Loader::new(folder, vec![data.into()]),
     ) {
         Ok(loaded) => {
             loaded.parts.warnings.iter().for_each(|warning| eprintln!("{warning}"));

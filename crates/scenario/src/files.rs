@@ -1,5 +1,6 @@
 //! Finds and reads the files that a scenario names.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -7,13 +8,15 @@ use std::path::{Path, PathBuf};
 /// The largest file that is read, after decompression.
 pub const MAX_FILE: u64 = 512 << 20;
 
-/// Where the files of a scenario are looked for: its own folder, then the data folders.
+/// Where the files of a scenario are looked for: among those at hand, then in its own folder and the data folders.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Loader {
     /// The folder of the scenario.
     pub base_dir: PathBuf,
     /// Folders that `--data` and `PACELINE_DATA` name, in this order.
     pub data_dirs: Vec<PathBuf>,
+    /// Contents by name: a program without a file system hands them over.
+    pub at_hand: BTreeMap<String, Vec<u8>>,
 }
 
 /// A file that could not be read.
@@ -36,7 +39,7 @@ impl std::error::Error for FileError {}
 impl Loader {
     /// A loader for a scenario in `base_dir`.
     pub fn new(base_dir: impl Into<PathBuf>, data_dirs: Vec<PathBuf>) -> Loader {
-        Loader { base_dir: base_dir.into(), data_dirs }
+        Loader { base_dir: base_dir.into(), data_dirs, at_hand: BTreeMap::new() }
     }
 
     /// Where `file` is, by the rules above; with `.gz` at its end if it is only there so.
@@ -44,6 +47,9 @@ impl Loader {
     /// # Errors
     /// Says where it was looked for.
     pub fn find(&self, file: &str) -> Result<PathBuf, FileError> {
+        if self.at_hand.contains_key(file) {
+            return Ok(file.into());
+        }
         let packed = format!("{file}.gz");
         let folders = || std::iter::once(&self.base_dir).chain(&self.data_dirs);
         // An absolute name replaces the folder that it is joined to.
@@ -71,6 +77,9 @@ impl Loader {
     /// # Errors
     /// If it is not there, cannot be read, or is too large.
     pub fn read(&self, file: &str) -> Result<(Vec<u8>, PathBuf), FileError> {
+        if let Some(contents) = self.at_hand.get(file) {
+            return Ok((contents.clone(), file.into()));
+        }
         let path = self.find(file)?;
         let shown = path.display();
         let unreadable = |error: std::io::Error| FileError {

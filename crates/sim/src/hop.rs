@@ -252,6 +252,11 @@ impl Hop {
         }
     }
 
+    /// The link's recorder with its figures so far.
+    pub fn recorder(&self) -> &LinkRecorder {
+        &self.recorder
+    }
+
     /// The link's recorder with its figures.
     pub fn into_recorder(self) -> LinkRecorder {
         self.recorder

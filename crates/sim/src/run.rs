@@ -128,6 +128,13 @@ impl Simulation {
         self.engine.events()
     }
 
+    /// The rows of `flows.parquet` and of `links.parquet` so far.
+    pub fn series(&self) -> (TimeSeries, TimeSeries) {
+        let flows: Vec<_> = self.engine.flows.iter().map(|flow| &flow.wiring().recorder).collect();
+        let links: Vec<_> = self.engine.net.hops.iter().map(Hop::recorder).collect();
+        (flow_series(&flows), link_series(&links))
+    }
+
     /// The figures, when the end is reached.
     pub fn finish(mut self) -> Outcome {
         let media = self.engine.flows.iter_mut().map(AnyFlow::take_log).collect();

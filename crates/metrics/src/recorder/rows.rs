@@ -5,6 +5,7 @@ use crate::figure::{Cell, Figure};
 use crate::series::{Column, ColumnData, FloatColumn, TextColumn, TimeSeries};
 use crate::table::{FlowSummary, LinkSummary};
 use paceline_units::Time;
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 /// Samples of one flow or link: rows of `width` numbers one after another, NaN where absent.
@@ -96,8 +97,9 @@ fn text(names: Vec<String>, indices: impl Iterator<Item = usize>) -> ColumnData 
 }
 
 /// The table of all flows, `flows.parquet`: by time, then flow, then stream.
-pub fn flow_series(recorders: &[FlowRecorder]) -> TimeSeries {
-    let tables: Vec<Rows> = recorders.iter().map(FlowRecorder::rows).collect();
+pub fn flow_series(recorders: &[impl Borrow<FlowRecorder>]) -> TimeSeries {
+    let recorders: Vec<&FlowRecorder> = recorders.iter().map(Borrow::borrow).collect();
+    let tables: Vec<Rows> = recorders.iter().map(|recorder| recorder.rows()).collect();
     let order = order(tables.iter());
     let mut labels: Vec<String> =
         recorders.iter().flat_map(|recorder| recorder.config.streams.iter().cloned()).collect();
@@ -117,7 +119,7 @@ pub fn flow_series(recorders: &[FlowRecorder]) -> TimeSeries {
         text(labels.clone(), order.iter().map(stream)),
     ];
     let mut columns: Vec<Column> = keys.into_iter().zip(rows).map(|(key, data)| column(key, data)).collect();
-    for heading in recorders.iter().flat_map(FlowRecorder::headings) {
+    for heading in recorders.iter().flat_map(|recorder| recorder.headings()) {
         if !others.iter().any(|(name, ..)| *name == heading.0) {
             others.push(heading);
         }
@@ -137,7 +139,8 @@ pub fn flow_series(recorders: &[FlowRecorder]) -> TimeSeries {
 }
 
 /// The table of all links, `links.parquet`: by time, then link.
-pub fn link_series(recorders: &[LinkRecorder]) -> TimeSeries {
+pub fn link_series(recorders: &[impl Borrow<LinkRecorder>]) -> TimeSeries {
+    let recorders: Vec<&LinkRecorder> = recorders.iter().map(Borrow::borrow).collect();
     let order = order(recorders.iter().map(|recorder| &recorder.rows));
     let links = recorders.iter().map(|recorder| recorder.name.clone()).collect();
     let (keys, others) = headings(LinkSummary::FIGURES);
