@@ -203,3 +203,7 @@ def test_the_study_of_the_page_is_the_one_that_comes_along() -> None:
 def test_the_page_names_every_kind_of_design() -> None:
     page = (ROOT / "docs" / "write-a-study.md").read_text()
     assert not {kind for kind in KINDS if f"`{kind}`" not in page}
+
+
+def test_the_check_of_the_page_is_the_one_that_comes_along() -> None:
+    assert blocks(ROOT / "docs" / "check.md", "toml")[0] == (ROOT / "examples" / "checks" / "call.toml").read_text()

@@ -16,6 +16,7 @@ from paceline.cli.many import TakesMany
 from paceline.cli.options import (
     CallRole,
     CapturePlace,
+    CheckOptions,
     CompareOptions,
     EndOptions,
     FitOptions,
@@ -208,6 +209,20 @@ def compare(options: CompareOptions) -> None:
         from paceline.cli import comparing
 
         if not comparing.run(options):
+            raise typer.Exit(1)
+
+
+@app.command()
+@flat
+def check(options: CheckOptions) -> None:
+    """Hold figures of runs against bands, or against an earlier result.
+
+    Ends with status 1 if a band does not hold or a run fails, and with 2 if the file is wrong.
+    """
+    with plainly(), terminable():
+        from paceline.cli import checking
+
+        if not checking.run(options):
             raise typer.Exit(1)
 
 

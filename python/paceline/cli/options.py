@@ -423,6 +423,43 @@ class FitOptions:
     data: Data = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """A check, the earlier figures, and where its outcome goes."""
+
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            parser=file_path, metavar="[FILE]", help="The check (TOML); without it --against repeats a run."
+        ),
+    ] = None
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            parser=_path("folder"),
+            metavar="DIR",
+            help="Earlier figures: of --record, or without FILE the run that `paceline run --out` wrote.",
+        ),
+    ] = None
+    within: Annotated[
+        str | None,
+        typer.Option(metavar="PART", help="Without FILE: how far figures may be from the earlier ones [default: 5%]."),
+    ] = None
+    record: Annotated[
+        Path | None,
+        typer.Option(parser=_path("folder"), metavar="DIR", help="Write the figures there, for a later --against."),
+    ] = None
+    junit: Annotated[
+        Path | None, typer.Option(parser=file_path, metavar="FILE", help="Write the outcome there as JUnit's XML.")
+    ] = None
+    markdown: Annotated[
+        Path | None, typer.Option(parser=file_path, metavar="FILE", help="Write the outcome there as Markdown.")
+    ] = None
+    json: Json = False
+    data: Data = None
+    controller: Guests = None
+
+
 @contextmanager
 def _guests(named: list[str] | None) -> Iterator[None]:
     """The controllers from outside that a command names are known while it runs."""
