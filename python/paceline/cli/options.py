@@ -370,6 +370,15 @@ class CompareOptions(SweepOptions):
         list[str] | None,
         typer.Option(metavar="DIR", help="Results of another comparison that are put beside; may be repeated."),
     ] = None
+    with_: Annotated[
+        Path | None,
+        typer.Option(
+            "--with",
+            parser=_path("folder"),
+            metavar="DIR",
+            help="Compare each controller with its runs there, of another build or version of it.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
