@@ -2,12 +2,13 @@
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
 
-from conftest import CALL, Run
+from conftest import CALL, ROOT, Run, redefined
 
 CHECK = """\
 scenario = "call.toml"
@@ -286,3 +287,32 @@ def test_names_of_strangers_break_no_report(cli: Run, home: Path) -> None:
     assert len(table) == 1
     assert "<b>" not in table[0]
     assert "\\|" in table[0]
+
+
+# Studies.
+
+
+@pytest.fixture
+def study(home: Path) -> Path:
+    """A small study with rules."""
+    return Path(shutil.copytree(ROOT / "studies" / "first-sweep", home / "sweep"))
+
+
+@pytest.mark.usefixtures("unpainted")
+def test_a_study_whose_rule_does_not_hold_ends_with_status_1_if_strict(cli: Run, study: Path) -> None:
+    assert cli("study", study, "--out", "out", "--strict").returncode == 0
+    redefined(study, "between = [5, 1000000]\n", "between = [5000, 1000000]\n")
+    redefined(study, "direction_between = [0, 1000000]", "direction_between = [4000, 1000000]")
+    assert cli("study", study, "--out", "out").returncode == 0, "without it, a verdict is no fault"
+    done = cli("study", study, "--out", "out", "--strict")
+    assert done.returncode == 1
+    assert "--strict: longer: does not hold: found " in done.stderr
+    assert " %, expected 4000 to 1e+06" in done.stderr
+
+
+def test_a_study_of_which_nothing_is_judged_cannot_be_strict(cli: Run, study: Path) -> None:
+    text = (study / "study.toml").read_text().replace('published = "published.csv"\n', "")
+    (study / "study.toml").write_text(text)
+    done = cli("study", study, "--out", "out", "--strict")
+    assert done.returncode == 2
+    assert "found no published figure" in done.stderr

@@ -187,6 +187,9 @@ def study(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many experiments, how long and how large; write nothing.")
     ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with status 1 if a rule does not hold, or cannot be judged.")
+    ] = False,
 ) -> None:
     """Run a study, go on with it, and compare it with what was published."""
     with plainly(KEPT), terminable():
@@ -194,7 +197,7 @@ def study(
 
         if dry_run:
             return studies.dry_run(options)
-        if not studies.run(options, chart=chart, write_verdict=write_verdict):
+        if not studies.run(options, chart=chart, write_verdict=write_verdict, strict=strict):
             raise typer.Exit(1)
 
 
