@@ -438,9 +438,7 @@ class CheckOptions:
 
     file: Annotated[
         Path | None,
-        typer.Argument(
-            parser=file_path, metavar="[FILE]", help="The check (TOML); without it --against repeats a run."
-        ),
+        typer.Argument(parser=file_path, metavar="FILE", help="The check (TOML); without it --against repeats a run."),
     ] = None
     against: Annotated[
         Path | None,
