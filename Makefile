@@ -96,8 +96,8 @@ test-python: developers
 .PHONY: lint
 lint: room developers ## Check format, lints, types, links, spelling and subjects of commits
 	cargo fmt --all --check
-	$(BIN)/ruff check python tests benches
-	$(BIN)/ruff format --check python tests benches
+	$(BIN)/ruff check python tests benches site
+	$(BIN)/ruff format --check python tests benches site
 	$(BIN)/typos
 	@! git log --format='%h %s' $(SUBJECTS_FROM)..HEAD | grep -E '^[^ ]+ .{73}' || \
 		{ echo "a commit's subject has more than 72 characters" >&2; exit 1; }
@@ -115,6 +115,11 @@ docs: examples ## Write the pages and the C header anew that are generated from 
 	@$(EXAMPLES)/header > $(HEADER)
 	@for page in $(PAGES); do $(EXAMPLES)/$$page > docs/$$page.md; done
 	@for page in $(REFERENCE); do $(EXAMPLES)/scenario-reference $$page > docs/$$page.md; done
+
+.PHONY: site
+site: build $(VENV)/.docs ## Make the site of the documentation into out/site, and check every link and anchor of it
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet -f site/mkdocs.yml
+	@echo out/site/index.html
 
 .PHONY: examples
 examples: prerequisites
@@ -146,8 +151,8 @@ bare-metal: prerequisites
 .PHONY: format
 format: build ## Bring Rust and Python into the project's format
 	cargo fmt --all
-	$(BIN)/ruff check --quiet --fix python tests benches
-	$(BIN)/ruff format --quiet python tests benches
+	$(BIN)/ruff check --quiet --fix python tests benches site
+	$(BIN)/ruff format --quiet python tests benches site
 
 .PHONY: wheel
 wheel: $(PROFILE) ## Build the release wheel, profile-guided, into dist/
@@ -200,10 +205,11 @@ picture: build ## Draw the README's picture anew
 	@echo "docs/images/overview.png"
 
 .PHONY: lock
-lock: $(VENV)/.installed ## Choose the newest Python dependencies and write requirements-dev.lock and requirements.lock
+lock: $(VENV)/.installed ## Choose the newest Python dependencies and write the files requirements*.lock
 	$(BIN)/python -m pip install --quiet uv
 	$(call locked,dev,--upgrade,requirements-dev.lock)
-	@cp requirements-dev.lock requirements.lock # Without --upgrade, versions stay what they are in the file.
+	@for file in requirements-docs.lock requirements.lock; do cp requirements-dev.lock $$file; done # Without --upgrade, versions stay what they are in the file.
+	$(call locked,docs,,requirements-docs.lock)
 	$(call locked,build,,requirements.lock)
 
 .PHONY: clean
@@ -226,6 +232,11 @@ developers: build $(VENV)/.developers
 $(VENV)/.developers: requirements-dev.lock | build
 	@echo "Installing what tests and lints need into $(VENV)"
 	@$(PIP) -r requirements-dev.lock
+	@touch $@
+
+$(VENV)/.docs: requirements-docs.lock | build
+	@echo "Installing what the site needs into $(VENV)"
+	@$(PIP) -r requirements-docs.lock
 	@touch $@
 
 # What the extension links, beside Python's dependencies: neither waits for the other.

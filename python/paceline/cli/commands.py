@@ -16,6 +16,7 @@ from paceline.cli.many import TakesMany
 from paceline.cli.options import (
     CallRole,
     CapturePlace,
+    CheckOptions,
     CompareOptions,
     EndOptions,
     FitOptions,
@@ -186,6 +187,9 @@ def study(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many experiments, how long and how large; write nothing.")
     ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with status 1 if a rule does not hold, or cannot be judged.")
+    ] = False,
 ) -> None:
     """Run a study, go on with it, and compare it with what was published."""
     with plainly(KEPT), terminable():
@@ -193,7 +197,7 @@ def study(
 
         if dry_run:
             return studies.dry_run(options)
-        if not studies.run(options, chart=chart, write_verdict=write_verdict):
+        if not studies.run(options, chart=chart, write_verdict=write_verdict, strict=strict):
             raise typer.Exit(1)
 
 
@@ -208,6 +212,20 @@ def compare(options: CompareOptions) -> None:
         from paceline.cli import comparing
 
         if not comparing.run(options):
+            raise typer.Exit(1)
+
+
+@app.command()
+@flat
+def check(options: CheckOptions) -> None:
+    """Hold figures of runs against bands, or against an earlier result.
+
+    Ends with status 1 if a band does not hold or a run fails, and with 2 if the file is wrong.
+    """
+    with plainly(), terminable():
+        from paceline.cli import checking
+
+        if not checking.run(options):
             raise typer.Exit(1)
 
 

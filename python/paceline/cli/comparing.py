@@ -40,6 +40,7 @@ def run(options: CompareOptions) -> bool:
             warmup=options.warmup,
             weights=options.weights,
             join=options.join or [],
+            earlier=options.with_,
             progress=progress,
             **options.work("compare"),
         )
@@ -62,9 +63,11 @@ def _document(result: ComparisonResult) -> dict[str, Any]:
         "failed": result.state.failed,
         "taken_over": result.state.taken_over,
         "baseline": result.baseline,
+        "earlier": dict(result.earlier),
         "failures": [vars(one) for one in result.failures],
         "medians": json.loads(result.medians.to_json(orient="records")),
         "differences": json.loads(result.differences.to_json(orient="records")),
+        "overall": json.loads(result.overall[1].to_json(orient="records")),
         "ranking": ranking_document(result),
     }
 
@@ -75,8 +78,8 @@ def _print(result: ComparisonResult) -> None:
     console = Console(highlight=False)
     for table in _condition_tables(result, console):
         console.print(table)
-    if len(result.conditions) > PRINTED:
-        console.print(f"{len(result.conditions) - PRINTED} conditions more stand in the report")
+    if (more := len(report.tabled(result)) - PRINTED) > 0:
+        console.print(f"{more} conditions more stand in the report")
     for note in report.notes(result):
         console.print(note, markup=False)
     if result.ranking.order:
@@ -98,7 +101,7 @@ def _condition_tables(result: ComparisonResult, console: Console) -> list[Table]
     boundless = console.options.update(width=10_000)
     while True:
         figures = [one for name, one in known.items() if name in chosen]
-        tables = [_condition_table(result, one, figures) for one in result.conditions[:PRINTED]]
+        tables = [_condition_table(result, one, figures) for one in report.tabled(result)[:PRINTED]]
         if len(chosen) < 2 or all(console.measure(one, options=boundless).maximum <= console.width for one in tables):
             return tables
         chosen.pop()
@@ -108,8 +111,7 @@ def _condition_table(result: ComparisonResult, condition: str, figures: Sequence
     """A row for each controller: medians, and below them how much more that is than the baseline has."""
     from rich.text import Text
 
-    title = f"{condition}{report.after(result, condition)}"
-    table = table_of(title, ("", "runs"))
+    table = table_of(report.title(result, condition), ("", "runs"))
     for figure in figures:
         table.add_column(figure.heading.replace(", ", ",\n"), justify="right")
     table.columns[0].width = min(LABEL, max(map(len, result.controllers)))

@@ -370,6 +370,15 @@ class CompareOptions(SweepOptions):
         list[str] | None,
         typer.Option(metavar="DIR", help="Results of another comparison that are put beside; may be repeated."),
     ] = None
+    with_: Annotated[
+        Path | None,
+        typer.Option(
+            "--with",
+            parser=_path("folder"),
+            metavar="DIR",
+            help="Compare each controller with its runs there, of another build or version of it.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -421,6 +430,41 @@ class FitOptions:
     ] = None
     json: Json = False
     data: Data = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """A check, the earlier figures, and where its outcome goes."""
+
+    file: Annotated[
+        Path | None,
+        typer.Argument(parser=file_path, metavar="FILE", help="The check (TOML); without it --against repeats a run."),
+    ] = None
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            parser=_path("folder"),
+            metavar="DIR",
+            help="Earlier figures: of --record, or without FILE the run that `paceline run --out` wrote.",
+        ),
+    ] = None
+    within: Annotated[
+        str | None,
+        typer.Option(metavar="PART", help="Without FILE: how far figures may be from the earlier ones [default: 5%]."),
+    ] = None
+    record: Annotated[
+        Path | None,
+        typer.Option(parser=_path("folder"), metavar="DIR", help="Write the figures there, for a later --against."),
+    ] = None
+    junit: Annotated[
+        Path | None, typer.Option(parser=file_path, metavar="FILE", help="Write the outcome there as JUnit's XML.")
+    ] = None
+    markdown: Annotated[
+        Path | None, typer.Option(parser=file_path, metavar="FILE", help="Write the outcome there as Markdown.")
+    ] = None
+    json: Json = False
+    data: Data = None
+    controller: Guests = None
 
 
 @contextmanager

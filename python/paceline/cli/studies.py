@@ -14,6 +14,7 @@ from paceline.errors import UsageError, printable
 from paceline.studies import markdown
 from paceline.studies.definition import load
 from paceline.studies.engine import Plan, plan, prepare, run_study
+from paceline.studies.judge import DOES_NOT_HOLD, NO_DATA, NO_FIGURE
 from paceline.studies.outcomes import Judged, SensitivityResult, StudyResult, TuningResult
 from paceline.studies.sensitivity import sensitivity
 from paceline.studies.tune import tune
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
     from paceline.studies.duels import Difference, Duel
     from paceline.studies.markdown import Cells
 
+AMISS = (DOES_NOT_HOLD, NO_DATA, NO_FIGURE)
+"""Verdicts that `--strict` refuses."""
 TABLES_PRINTED = 8
 """More tables than these stand in the report alone."""
 
 
-def run(options: StudyOptions, *, chart: bool, write_verdict: bool) -> bool:
-    """Runs a study and says what came out; whether every experiment went well."""
+def run(options: StudyOptions, *, chart: bool, write_verdict: bool, strict: bool) -> bool:
+    """Runs a study and says what came out; whether every experiment went well, and if `strict` every rule holds."""
+    if strict:
+        _expect_rules(options)
     with study_progress() as progress:
         result = run_study(options.name, **options.arguments(), progress=progress)
     say_remade(result.remade)
@@ -46,7 +51,20 @@ def run(options: StudyOptions, *, chart: bool, write_verdict: bool) -> bool:
         say(
             f"paceline: {result.state.failed:,} of {result.state.total:,} experiments failed; the first: {result.error}"
         )
-    return result.error is None
+    amiss = [line for line in result.comparison if line.verdict in AMISS] if strict else []
+    for line in amiss:
+        ours = "none" if line.ours is None else f"{line.ours:.6g}"
+        expected = result.study.rules[line.published.rule].expected(line.published.published)
+        unit = f" {line.published.unit}".rstrip()
+        say(f"paceline: --strict: {line.published.id}: {line.verdict}: found {ours}{unit}, expected {expected}")
+    return result.error is None and not amiss
+
+
+def _expect_rules(options: StudyOptions) -> None:
+    """Refuses a study of which nothing is judged: it would hold whatever comes out."""
+    study = load(options.name)
+    if not any(study.rules[one.rule].judged for one in study.published):
+        raise UsageError(f"--strict: found no published figure in {options.name} that a rule judges, expected one")
 
 
 def _write_verdict(result: StudyResult) -> None:

@@ -231,24 +231,24 @@ def _chosen(where: str, known: Sequence[str], wanted: Sequence[str]) -> tuple[st
 
 def _absolute(table: dict[str, Any], folder: Path) -> None:
     """Files that stand beside a scenario get absolute names: it is run from elsewhere."""
-    for holder, key in _named_files(table):
+    for holder, key in named_files(table):
         for name in (holder[key], f"{holder[key]}.gz"):
             if disk.is_file(folder / name):
                 holder[key] = str((folder / holder[key]).resolve())
                 break
 
 
-def _named_files(table: Any) -> Iterator[tuple[dict[str, Any], str]]:
+def named_files(table: Any) -> Iterator[tuple[dict[str, Any], str]]:
     """Every table that names a file, with its key."""
     if isinstance(table, dict):
         for key, value in table.items():
             if key in _FILES and isinstance(value, str):
                 yield table, key
             else:
-                yield from _named_files(value)
+                yield from named_files(value)
     elif isinstance(table, list):
         for value in table:
-            yield from _named_files(value)
+            yield from named_files(value)
 
 
 def _checked(
@@ -269,7 +269,7 @@ def _checked(
         usual = min(WARMUP_S, seconds(resolved["duration"]) / WARMUP_PART)
         table["warmup"] = resolved["warmup"] = f"{round(usual, 3):g}s"
     digest = hashlib.sha256(repr((_toml(table), settings, flows, dict(limits))).encode())
-    for holder, key in _named_files(resolved):
+    for holder, key in named_files(resolved):
         digest.update(find(holder[key], text.folders).read_bytes())
     copies = {one: sum(_is_copy(one, other) for other in resolved["flows"]) for one in flows}
     paths = [resolved["flows"][one]["path"] for flow in flows for one in _copies(flow, copies[flow])]

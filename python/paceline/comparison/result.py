@@ -73,6 +73,8 @@ class ComparisonResult:
     """A row for each condition and controller: `runs`, `failed`, and the median of each figure."""
     differences: pd.DataFrame
     """A row for each condition, controller and figure: how much more it has than the baseline, with its interval."""
+    overall: tuple[pd.DataFrame, pd.DataFrame]
+    """The tables `medians` and `differences` over all conditions; empty where there is one."""
     quantiles: pd.DataFrame
     """How delays are distributed: the delay (`ms`) that a `part` of the samples stays below; medians over the seeds."""
     ranking: Ranking
@@ -85,6 +87,8 @@ class ComparisonResult:
     """By condition, the flows that are compared, and the links of their paths."""
     warmups: Mapping[str, float] = field(default_factory=dict)
     """By condition, the seconds that only the figures of start-up count."""
+    earlier: Mapping[str, str] = field(default_factory=dict)
+    """By controller, the label of its runs in an earlier version, which it is compared with."""
     remade: tuple[str, ...] = ()
     """Files that an earlier run had finished and that were not as it wrote them: they were made again."""
 

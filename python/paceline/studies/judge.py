@@ -86,6 +86,19 @@ class Rule(Named, frozen=True, kw_only=True):
             held = [abs(ours - published) <= self.holds * unit, in_direction]
         return HOLDS if held[0] else IN_DIRECTION if held[1] else DOES_NOT_HOLD
 
+    def expected(self, published: float | None) -> str:
+        """In words, where our figure must lie at least."""
+        limits = self.direction_between or self.between
+        if limits is not None:
+            return f"{limits[0]:g} to {limits[1]:g}"
+        told = "" if published is None else f"{published:g}"
+        if self.direction_factor is not None:
+            return f"at most {self.direction_factor:g} times above or below {told}"
+        if self.direction == "sign":
+            return f"the sign of {told}"
+        size = float(self.direction or 0.0)
+        return f"within {size:g} of {told}" if self.absolute else f"within {100 * size:g} % of {told}"
+
     def _within(self, factor: float, published: float, ours: float) -> bool:
         """Whether one number is at most so many times the other."""
         one, other = (max(abs(number), self.floor) for number in (published, ours))

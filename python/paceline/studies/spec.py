@@ -219,7 +219,7 @@ def line_of(text: str, where: str) -> int | None:
             header = [part.strip(" \"'") for part in match[1].split(".")]
             own = header
         elif match := re.match(r"\s*[\"']?([^\"'=#]+?)[\"']?\s*=", line):
-            own = [*header, match[1]]
+            own = [*header, *re.split(r"[.\s]+", match[1])]
         else:
             continue
         if len(own) > depth and own == keys[: len(own)]:
