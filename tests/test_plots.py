@@ -56,7 +56,7 @@ def test_throughput_stands_beside_the_link_rate(call: paceline.Result) -> None:
 def test_delays_hold_all_three(call: paceline.Result) -> None:
     rows = table("delays", call)
     names = ["send-queue delay", "smoothed RTT", "queue delay"]
-    assert list(rows.columns) == ["time_s", "who", *names]
+    assert list(rows.columns) == ["time_s", "who", "controller", *names]
 
 
 def test_delay_quantiles_are_those_of_the_summary(call: paceline.Result) -> None:

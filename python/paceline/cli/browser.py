@@ -35,7 +35,7 @@ def hold(
         )
     if folder is not None:
         with folder:
-            for name, content in held.files(plots=options.plot).items():
+            for name, content in held.files(plots=options.draws).items():
                 folder.stage(name, content)
     for warning in held.warnings:
         say(f"warning: {warning}")

@@ -113,7 +113,7 @@ def _run(doing: str, options: RunOptions, runner: Runner) -> None:
     """Runs a scenario, in the simulator or over sockets, and shows what came out."""
     text, out = options.read(), options.out
     with progress_bar(doing) as progress:
-        result = run_read(text, runner, out=out, plots=options.plot, progress=progress)
+        result = run_read(text, runner, out=out, plots=options.draws, progress=progress)
     written = "" if out is None else f", written to {out}"
     with plainly(f"the run was complete{written}"):
         _show(result, options)
@@ -149,7 +149,7 @@ def _draw(text: ScenarioText, out: Path | None) -> None:
         print(topology.text(drawn))
     if folder is not None:
         with folder:
-            stage_pictures(folder, [("topology", topology.figure(drawn))])
+            stage_pictures(folder, lambda: [("topology", topology.figure(drawn))], reported=False)
         say(f"written to {folder.path / 'plots'}")
 
 
@@ -418,11 +418,11 @@ def merge(
 
         folder = None if options.out is None else OutputFolder(options.out)
         result = merged([Path(name) for name in folders])
-        if options.plot and folder is None:
+        if options.draws and folder is None:
             raise UsageError("plots: found no output folder to write them to, expected one (--out DIR)")
         if folder is not None:
             with folder:
-                result.stage(folder, plots=options.plot)
+                result.stage(folder, plots=options.draws)
         _show(result, options)
 
 

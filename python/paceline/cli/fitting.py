@@ -55,7 +55,7 @@ def fit(options: FitOptions) -> None:
     if folder is not None:
         with folder:
             folder.stage("fit.toml", toml + "\n")
-            stage_pictures(folder, [("fit", found.picture())])
+            stage_pictures(folder, lambda: [("fit", found.picture())], reported=False)
         say(f"written to {folder.path}")
 
 

@@ -17,13 +17,16 @@ from paceline.plots import (
     received,
 )
 from paceline.plots.plot import Plot, Run
-from paceline.plots.style import TITLE_LETTERS, image, new_figure, settings, shortened
+from paceline.plots.style import heading, image, new_figure, settings
+from paceline.plots.styles import FORMATS, SCREEN, STYLES, drawn_as, formats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from matplotlib.figure import Figure
 
+
+__all__ = ["FORMATS", "PLOTS", "STYLES", "Plot", "Run", "draw", "drawn_as", "files", "named", "title"]
 
 PLOTS: dict[str, Plot] = {
     plot.name: plot
@@ -64,16 +67,14 @@ def named(name: str) -> Plot:
 
 
 def _draw(plot: Plot, result: Run) -> Figure | None:
-    import matplotlib as mpl
+    from matplotlib import rc_context
 
     table = plot.table(result)
     if table is None or table.empty:
         return None
-    with mpl.rc_context(settings()):
+    with rc_context(settings()):
         figure = new_figure(height=plot.height)
-        figure.suptitle(
-            shortened(title(plot, result), TITLE_LETTERS), x=0.012, ha="left", fontsize=11.5, fontweight="bold"
-        )
+        heading(figure, title(plot, result))
         plot.draw(figure, table)
     return figure
 
@@ -90,6 +91,11 @@ def files(result: Run, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         figure = _draw(plot, result)
         if figure is None:
             continue
-        yield f"plots/{plot.name}.{plot.kind}", image(figure, plot.kind)
-        if plot is overview.PLOT:
-            yield "plots/overview.png", image(figure, "png")
+        for kind in kinds(plot):
+            yield f"plots/{plot.name}.{kind}", image(figure, kind)
+
+
+def kinds(plot: Plot) -> tuple[str, ...]:
+    """The kinds of a picture's files. On a screen that is SVG, or PNG for photographs; the overview has both."""
+    asked = formats()
+    return asked if asked != SCREEN.formats or plot is overview.PLOT else (plot.kind,)

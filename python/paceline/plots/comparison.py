@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paceline.comparison.figures import DELAYS, FIGURES
 from paceline.plots.plot import RATE_MEAN_S
-from paceline.plots.style import CYCLE, DASHES, SHADE, new_figure, settings, shortened
+from paceline.plots.style import CYCLE, DASHES, SHADE, heading, new_figure, settings, shortened
 from paceline.series import moving_mean
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _grid(result: ComparisonResult, conditions: Sequence[str], panel: Panel) -> 
     grid = figure.subplots(lines, columns, squeeze=False).flatten()
     for axes, condition in zip(grid, conditions, strict=False):
         panel(axes, result, condition)
-        axes.set_title(shortened(condition), fontsize=9)
+        axes.set_title(shortened(condition))
     for axes in grid[len(conditions) :]:
         axes.set_visible(False)
     _legend(figure, list(grid))
@@ -106,8 +106,8 @@ def _scatter(axes: Axes, result: ComparisonResult, condition: str) -> None:
     found = own[[DELAY.column, RATE.column]].max().fillna(0.0)
     axes.set_xlim(0, 1.06 * found[DELAY.column] or 1.0)
     axes.set_ylim(0, 1.06 * found[RATE.column] or 1.0)
-    axes.set_xlabel(DELAY.heading, fontsize=9)
-    axes.set_ylabel(RATE.heading, fontsize=9)
+    axes.set_xlabel(DELAY.heading)
+    axes.set_ylabel(RATE.heading)
 
 
 def ellipse(points: np.ndarray[Any, Any], corners: int = 72) -> np.ndarray[Any, Any]:
@@ -133,8 +133,8 @@ def _distribution(quantiles: pd.DataFrame, title: str) -> Panel:
                 axes.plot(line["ms"], line["part"], label=shortened(controller), **style(place))
         axes.set_xlim(left=0)
         axes.set_ylim(0, 1)
-        axes.set_xlabel(f"{title.lower()}, ms", fontsize=9)
-        axes.set_ylabel("part of the samples", fontsize=9)
+        axes.set_xlabel(f"{title.lower()}, ms")
+        axes.set_ylabel("part of the samples")
 
     return draw
 
@@ -154,13 +154,13 @@ def _side_by_side(result: ComparisonResult, condition: str, controllers: Sequenc
         upper.fill_between(table["time_s"], table["capacity_mbps"], step="pre", color=SHADE, linewidth=0)
         upper.plot(table["time_s"], table["throughput_mbps"], color=colour, **_RISE)
         lower.plot(table["time_s"], table["one_way_delay_ms"], color=colour, **_RISE)
-        upper.set_title(shortened(controller, 24), fontsize=9)
-        lower.set_xlabel("time, s", fontsize=9)
-    rates[0].set_ylabel("throughput, Mbit/s", fontsize=9)
-    delays[0].set_ylabel("one-way delay, ms", fontsize=9)
+        upper.set_title(shortened(controller, 24))
+        lower.set_xlabel("time, s")
+    rates[0].set_ylabel("throughput, Mbit/s")
+    delays[0].set_ylabel("one-way delay, ms")
     rates[0].set_ylim(bottom=0)
     delays[0].set_ylim(bottom=0)
-    figure.suptitle(f"{shortened(condition)}: the first seed", x=0.01, ha="left")
+    heading(figure, f"{shortened(condition)}: the first seed")
     return figure
 
 

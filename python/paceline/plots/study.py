@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from paceline.plots.style import CYCLE, DASHES, GREY, legend, logarithmic, new_figure, settings
+from paceline.plots.style import CYCLE, DASHES, GREY, heading, legend, logarithmic, new_figure, settings
 from paceline.studies.designs import Design
 from paceline.studies.estimates import estimate
 from paceline.studies.factors import Factor
@@ -93,9 +93,9 @@ class Levels(Picture, frozen=True, kw_only=True, tag="levels"):
         handles, labels = grid[0].get_legend_handles_labels()
         if len(labels) > 1:
             figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
-        figure.suptitle(self.title or self.name, x=0.01, ha="left")
+        heading(figure, self.title or self.name)
         what = self.axis or ", ".join(self._shown)
-        figure.supylabel("times the value at the default" if self.relative else what, fontsize=9)
+        figure.supylabel("times the value at the default" if self.relative else what)
         return figure
 
     @property
@@ -111,7 +111,7 @@ class Levels(Picture, frozen=True, kw_only=True, tag="levels"):
                 means_over(axes, rows, factor, levels, metric, label=metric, over=float(usual), style=style)
         if factor.default is not None and is_number(factor):
             axes.axvline(float(factor.default), color=GREY, linewidth=0.8)
-        axes.set_title(factor.label, fontsize=9)
+        axes.set_title(factor.label)
         numbers = [float(level) for level in levels] if is_number(factor) else []
         if numbers and min(numbers) > 0 and max(numbers) >= WIDE * min(numbers):
             logarithmic(axes, "x")
@@ -246,7 +246,7 @@ class Curves(Picture, frozen=True, kw_only=True, tag="curves"):
         for axes, panel in zip(grid, self.panels, strict=True):
             self._panel(axes, panel, study, rows)
         shared_legend(figure, grid, last=self.beside)
-        figure.suptitle(self.title or self.name, x=0.01, ha="left")
+        heading(figure, self.title or self.name)
         return figure
 
     def _panel(self, axes: Axes, panel: Panel, study: Defined, rows: Rows) -> None:
@@ -260,9 +260,9 @@ class Curves(Picture, frozen=True, kw_only=True, tag="curves"):
             means_over(axes, own, over, across, self.metric, label=str(level), style=dashes)
             if theirs is not None:
                 self._beside(axes, over.name, theirs[theirs[lines.name] == level], style)
-        axes.set_title(panel.title, fontsize=9)
-        axes.set_xlabel(over.label, fontsize=9)
-        axes.set_ylabel(self.axis or self.metric, fontsize=9)
+        axes.set_title(panel.title)
+        axes.set_xlabel(over.label)
+        axes.set_ylabel(self.axis or self.metric)
         if self.log:
             logarithmic(axes, "y")
         else:
@@ -329,10 +329,10 @@ class Across(Picture, frozen=True, kw_only=True, tag="across"):
                 label = self.labels.get(str(level), str(level))
                 style: dict[str, Any] = {"color": CYCLE[place % len(CYCLE)], "label": label}
                 axes.plot(*zip(*across, strict=True), marker="o", markersize=2.5, **style)
-            axes.set_title(panel.title, fontsize=9)
+            axes.set_title(panel.title)
         for axes in grid[-3:]:
-            axes.set_xlabel(self.over, fontsize=9)
+            axes.set_xlabel(self.over)
         shared_legend(figure, grid)
-        figure.suptitle(self.title or self.name, x=0.01, ha="left")
-        figure.supylabel(self.axis or ", ".join(self.points), fontsize=9)
+        heading(figure, self.title or self.name)
+        figure.supylabel(self.axis or ", ".join(self.points))
         return figure

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from paceline.errors import StudyError, one_of
 from paceline.plots.study import Picture, panel_grid, shared_legend
-from paceline.plots.style import CYCLE, DASHES, logarithmic
+from paceline.plots.style import CYCLE, DASHES, heading, logarithmic
 from paceline.studies.designs import Design, Experiments
 from paceline.studies.factors import Factor
 from paceline.studies.rows import Rows, equals
@@ -96,7 +96,7 @@ class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
         for axes, panel in zip(grid, self.panels, strict=True):
             self._panel(axes, panel, study, rows)
         shared_legend(figure, grid)
-        figure.suptitle(self.title or self.name, x=0.01, ha="left")
+        heading(figure, self.title or self.name)
         return figure
 
     def _panel(self, axes: Axes, panel: Drawn, study: Defined, rows: Rows) -> None:
@@ -108,11 +108,11 @@ class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
             }
             if not values.empty:
                 _DRAWN[panel.draw](axes, panel, values, style)
-        axes.set_title(panel.title, fontsize=9)
+        axes.set_title(panel.title)
         what, other = panel.axis or panel.column, _OTHER_AXIS[panel.draw]
         along, up = (other, what) if panel.draw == "time" else (what, other)
-        axes.set_xlabel(along, fontsize=9)
-        axes.set_ylabel(up, fontsize=9)
+        axes.set_xlabel(along)
+        axes.set_ylabel(up)
         _ends(axes, panel)
 
     def _values(self, panel: Drawn, study: Defined, rows: Rows) -> Iterator[tuple[int, str, pd.DataFrame]]:
