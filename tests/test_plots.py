@@ -127,8 +127,8 @@ def test_coupled_flows_show_their_rates_under_the_sum(call: paceline.Result, cou
     assert labels == ["sum of the group", "late: rate given", "video: rate given"]
 
 
-OTHERS = ("original_frames", "psnr", "received")
-"""Pictures of runs that this file does not have; those of real video stand in test_video."""
+OTHERS = ("original_frames", "psnr", "received", "frames", "delay_cdf")
+"""Pictures of runs that this file does not have, in test_video, and distributions, in test_pictures."""
 
 
 @pytest.fixture(scope="module")

@@ -94,6 +94,9 @@ file_path = _path("file")
 """Reads the path of a file."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+Latex = Annotated[
+    bool, typer.Option("--latex", help="Print the tables for LaTeX, with the rules of the package booktabs.")
+]
 Data = Annotated[
     Path | None,
     typer.Option(
@@ -172,6 +175,7 @@ class OutputOptions:
         ),
     ] = None
     json: Json = False
+    latex: Latex = False
     plot: Annotated[bool, typer.Option("--plot", help="Write pictures to DIR/plots as well.")] = False
     style: Style = None
     formats: Formats = None
@@ -408,6 +412,7 @@ class CompareOptions(SweepOptions):
         str | None,
         typer.Option(metavar="NAME=WEIGHT,...", help="The ranking's weights [default: throughput=1,delay=1]."),
     ] = None
+    latex: Latex = False
     join: Annotated[
         list[str] | None,
         typer.Option(metavar="DIR", help="Results of another comparison that are put beside; may be repeated."),
@@ -494,6 +499,12 @@ def _pictures(style: PictureStyle | None, formats: list[PictureFormat] | None) -
 
     with drawn_as(None if style is None else style.value, [one.value for one in formats or []]):
         yield
+
+
+def one_form(json: bool, latex: bool) -> None:
+    """Refuses two forms of output at once."""
+    if json and latex:
+        raise UsageError("--json and --latex: found both, expected one of them")
 
 
 def flat(function: Callable[..., None]) -> Callable[..., None]:

@@ -151,6 +151,7 @@ def _result(out: Path, here: Ran, parts: Sequence[Part], weights: Mapping[str, f
         failures=_failures(runs),
         series=kept,
         measured={name: (one["flows"], one["links"]) for name, one in measured.items()},
+        kinds={one["label"]: str(one["controller"]["kind"]) for part in parts for one in part.said["controllers"]},
         warmups={name: one["warmup_s"] for name, one in measured.items()},
         remade=here.remade,
     )

@@ -8,17 +8,21 @@ from paceline.errors import UsageError
 from paceline.plots import (
     beside,
     coupling,
+    delay_cdf,
     delay_quantiles,
+    frame_strip,
     lines,
     link_rate,
     original_frames,
     overview,
     psnr,
     received,
+    topology,
 )
 from paceline.plots.plot import Plot, Run
 from paceline.plots.style import heading, image, new_figure, settings
 from paceline.plots.styles import FORMATS, SCREEN, STYLES, drawn_as, formats
+from paceline.toml import loads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,9 +46,11 @@ PLOTS: dict[str, Plot] = {
         lines.ONE_WAY_DELAY,
         lines.FRAME_DELAY,
         delay_quantiles.PLOT,
+        delay_cdf.PLOT,
         lines.WINDOW,
         coupling.PLOT,
         psnr.PLOT,
+        frame_strip.PLOT,
         received.PLOT,
     )
 }
@@ -52,7 +58,9 @@ PLOTS: dict[str, Plot] = {
 
 
 def draw(name: str, result: Run) -> Figure:
-    """The picture called `name` of a run."""
+    """The picture called `name` of a run; `topology` is that of its scenario."""
+    if name == "topology":
+        return topology.figure(topology.table(loads(result.scenario)))
     figure = _draw(named(name), result)
     if figure is None:
         raise UsageError(f"plot {name!r}: this run has nothing to show there")
@@ -82,7 +90,7 @@ def _draw(plot: Plot, result: Run) -> Figure | None:
 def title(plot: Plot, result: Run) -> str:
     """The picture's title: what is shown, and of which run."""
     name = str(result.summary.get("name", ""))
-    return f"{plot.title}: {name}" if plot.title else name
+    return ": ".join(filter(None, (plot.title, name)))
 
 
 def files(result: Run, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:

@@ -46,11 +46,11 @@ NAME_LETTERS = 40
 TITLE_LETTERS = 80
 MANY_DECADES = 300
 """A logarithmic axis whose ends have at least this ratio is labelled at whole decades only."""
-DECADES = 100
+DECADES = 30
 """From this ratio of the largest value to the least on, an axis is logarithmic by itself."""
 LEGEND = 0.92
 """Size of a legend's letters, in parts of the others'."""
-LETTER = 0.56
+LETTER = 0.53
 """Width of a letter on the mean, in parts of the font's size."""
 
 
@@ -156,6 +156,21 @@ def legend(axes: Axes, *, columns: int = 4) -> None:
         axes.set_title(axes.get_title(loc="left"), pad=size * (0.4 + 1.5 * -(-len(labels) // count)))
 
     _fitted(figure, fit)
+
+
+def legend_below(figure: Figure, grid: Iterable[Axes], *, last: str = "\n", title: str = "") -> None:
+    """One legend below all axes: each label once, those that begin with `last` at the end; `title` names the factor."""
+    handles: dict[str, Any] = {}
+    for axes in grid:
+        handles |= dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
+    labels = sorted(handles, key=lambda label: label.startswith(last))
+    if not labels:
+        return
+    size = LEGEND * current().font
+    count = columns_for(labels, min(6, len(labels)), 72 * float(figure.get_size_inches()[0]) - 2 * size, size)
+    figure.legend(
+        [handles[one] for one in labels], labels, loc="outside lower center", ncols=count, title=title or None
+    )
 
 
 def columns_for(labels: Sequence[str], most: int, points: float, size: float) -> int:

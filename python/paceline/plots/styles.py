@@ -95,6 +95,10 @@ class Style:
             "ps.fonttype": 42,
         }
 
+    def colour(self, place: str) -> str:
+        """The colour that this style has for a place in the palette, such as `BLUE`, as #RRGGBB."""
+        return self.palette[int(place[1:])]
+
     def size(self, width: float, height: float, *, wide: bool) -> tuple[float, float]:
         """Inches of a picture that is designed as `width` times `height` inches on a screen."""
         if self.widths is not None:
