@@ -6,6 +6,7 @@ import re
 import warnings
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from matplotlib.figure import Figure
 import paceline
 from conftest import CALL, Run
 from paceline.plots import PLOTS, STYLES, drawn_as, pictures
+from paceline.plots.study import axis_of
 from paceline.plots.styles import DARK, LIGHT, PRINT
 from paceline.plots.vocabulary import FAMILIES, LOOKS, looks
 
@@ -317,3 +319,21 @@ def test_what_is_no_frame_is_refused() -> None:
             pictures.rates(given)
     with pytest.raises(paceline.UsageError, match="nothing to show"):
         pictures.one_way_delay(pd.DataFrame({"time_s": [], "flow": [], "one_way_delay_ms": []}))
+
+
+# Studies.
+
+
+@pytest.mark.parametrize(
+    ("metric", "how", "axis"),
+    [
+        ("rate", {"path": "flows.*.throughput_mbps"}, "rate, Mbit/s"),
+        ("wait", {"path": "flows.video.queue_delay_ms.p95"}, "wait, ms"),
+        ("queue_delay_ms", {"path": "", "scale": 2.0}, "queue_delay_ms, ms"),
+        ("kilobits", {"path": "flows.*.throughput_mbps", "scale": 1000.0}, "kilobits"),
+        ("part", {"path": "flows.*.loss_ratio"}, "part"),
+    ],
+)
+def test_an_axis_of_a_study_has_the_unit_of_its_metric(metric: str, how: dict[str, Any], axis: str) -> None:
+    study: Any = SimpleNamespace(metrics={metric: SimpleNamespace(**how)})
+    assert axis_of(study, metric) == axis

@@ -91,6 +91,11 @@ class Levels(Picture, frozen=True, kw_only=True, tag="levels"):
         figure, grid = panel_grid(len(factors), columns=4, width=2.5, height=1.9, sharey=True)
         for axes, factor in zip(grid, factors, strict=False):
             self._panel(axes, factor, design, own[own["varied"] == factor.name])
+        # The panels share the axis: its end is known when all are drawn.
+        if self.log:
+            logarithmic(grid[0], "y")
+        elif not self.relative:
+            grid[0].set_ylim(bottom=0)
         if len(self._shown) > 1:
             legend_below(figure, grid)
         heading(figure, self.title or self.name)
@@ -115,10 +120,6 @@ class Levels(Picture, frozen=True, kw_only=True, tag="levels"):
         numbers = [float(level) for level in levels] if is_number(factor) else []
         if numbers and min(numbers) > 0 and max(numbers) >= WIDE * min(numbers):
             logarithmic(axes, "x")
-        if self.log:
-            logarithmic(axes, "y")
-        elif not self.relative:
-            axes.set_ylim(bottom=0)
 
 
 def means_over(

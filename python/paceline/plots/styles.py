@@ -65,6 +65,7 @@ class Style:
         ink, grid = self.palette[6], "#3A4650" if self.palette is DARK else "#E4E4E4"
         return {
             "font.size": self.font,
+            "figure.labelsize": "medium",
             "axes.titlesize": 1.16 * self.font,
             "axes.titlelocation": "left",
             "axes.titleweight": "bold",
