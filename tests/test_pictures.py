@@ -41,7 +41,7 @@ def fonts(content: bytes) -> set[bytes]:
 
 
 def overlaps(figure: Figure) -> list[str]:
-    """What reaches out of the figure, and legends that cover what is drawn."""
+    """Labels and legends that reach out of the figure, and legends that cover the curves."""
     canvas = figure.canvas
     assert isinstance(canvas, FigureCanvasAgg)
     canvas.draw()
@@ -193,6 +193,8 @@ def test_every_controller_has_a_look_of_its_own() -> None:
     assert len(set(LOOKS.values())) == len(LOOKS)
     assert len({(one.colour, one.dashes) for one in LOOKS.values()}) == len(LOOKS)
     assert len({colour for colour, _ in FAMILIES.values()}) == len(FAMILIES)
+    often = [LOOKS[one].dashes for one in ("scream", "gcc", "cubic", "bbr")]
+    assert len(set(often)) == 4, "they are told apart in grey, too"
     assert len(LIGHT) == len(PRINT) == len(DARK)
 
 
@@ -319,6 +321,17 @@ def test_what_is_no_frame_is_refused() -> None:
             pictures.rates(given)
     with pytest.raises(paceline.UsageError, match="nothing to show"):
         pictures.one_way_delay(pd.DataFrame({"time_s": [], "flow": [], "one_way_delay_ms": []}))
+
+
+def test_a_crowd_of_flows_leaves_room_for_the_picture(call: paceline.Result) -> None:
+    crowd = pd.concat([call.flows.assign(flow=f"flow {number}", controller="cubic") for number in range(40)])
+    for style in ("screen", "paper"):
+        figure = pictures.one_way_delay(crowd, style=style)
+        assert overlaps(figure) == []
+        legend = figure.axes[0].get_legend()
+        assert legend is not None
+        assert [text.get_text() for text in legend.get_texts()][-1] == "and 29 more"
+        assert figure.axes[0].get_position().height > 0.25
 
 
 # Studies.

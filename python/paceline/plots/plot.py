@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from paceline.plots.vocabulary import Look, looks
@@ -74,9 +74,10 @@ def flow_table(result: Run, columns: dict[str, str]) -> pd.DataFrame:
 def flow_looks(rows: pd.DataFrame) -> dict[str, Look]:
     """The look of each `who`, by the kind of its controller where the rows have that column."""
     first = rows.drop_duplicates("who")
-    return looks(
-        dict(zip(first["who"].astype(str), first["controller" if "controller" in rows else "who"], strict=True))
-    )
+    kinds = first["controller" if "controller" in rows else "who"]
+    found = looks(dict(zip(first["who"].astype(str), kinds, strict=True)))
+    # Dashes tell flows apart; one flow alone is solid.
+    return found if len(found) > 1 else {who: replace(look, dashes="-") for who, look in found.items()}
 
 
 RATE_MEAN_S = 0.4

@@ -48,6 +48,8 @@ MANY_DECADES = 300
 """A logarithmic axis whose ends have at least this ratio is labelled at whole decades only."""
 DECADES = 30
 """From this ratio of the largest value to the least on, an axis is logarithmic by itself."""
+MOST = 12
+"""Lines of a legend; of more the first are named, and the rest is counted."""
 LEGEND = 0.92
 """Size of a legend's letters, in parts of the others'."""
 LETTER = 0.53
@@ -142,6 +144,9 @@ def legend(axes: Axes, *, columns: int = 4) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if not labels:
         return
+    if len(labels) > MOST:
+        more = axes.plot([], [], color="none")
+        handles, labels = [*handles[: MOST - 1], *more], [*labels[: MOST - 1], f"and {len(labels) - MOST + 1} more"]
     figure: Any = axes.figure
     size = LEGEND * current().font
 

@@ -51,15 +51,15 @@ FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "delay": (OLIVE, ("ledbat", "vegas")),
     "rate": (INDIGO, ("rap", "urcp", "um")),
 }
-"""Colours by family; the members of a family differ in their dashes."""
+"""Colours by family. Its members differ in their dashes, and so do neighbours here, which grey print needs."""
 
 
 def _looks() -> dict[str, Look]:
     """The look of each of the project's controllers."""
     found = {}
-    for mark, (colour, members) in zip(MARKS * 2, FAMILIES.values(), strict=False):
-        for place, kind in enumerate(members):
-            found[kind] = Look(colour, DASHES[place % len(DASHES)], MARKS[(MARKS.index(mark) + place) % len(MARKS)])
+    for first, (colour, members) in enumerate(FAMILIES.values()):
+        for place, kind in enumerate(members, first):
+            found[kind] = Look(colour, DASHES[place % len(DASHES)], MARKS[place % len(MARKS)])
     return found
 
 
@@ -92,6 +92,7 @@ def looks(kinds: Mapping[str, str] | Iterable[str]) -> dict[str, Look]:
         mark = MARKS[(len(named) - len(others) + place) % len(MARKS)]
         used = {(one.colour, one.dashes) for one in found.values()}
         rest = ((colour, dashes) for dashes, colour in product(DASHES, CYCLE) if (colour, dashes) not in used)
-        colour, dashes = (free[0], DASHES[0]) if free else next(rest, (CYCLE[place % len(CYCLE)], DASHES[0]))
+        plain = next((one for one in DASHES if one not in {dashes for _, dashes in used}), DASHES[0])
+        colour, dashes = (free[0], plain) if free else next(rest, (CYCLE[place % len(CYCLE)], DASHES[0]))
         found[label] = Look(colour, dashes, mark)
     return {label: found[label] for label in named}
