@@ -385,7 +385,7 @@ def test_pictures_show_the_metrics_over_what_was_varied(little: Path, tmp_path: 
     target, mss = [axes for axes in figures["levels"].axes if axes.get_visible()]
     rates = targets["metric.rate"].mean()
     assert [list(line) for line in target.lines[0].get_data()] == [[20, 60, 100], pytest.approx(list(rates))]
-    assert (target.get_title(loc="left"), list(mss.lines[0].get_xdata())) == ("target, ms", [900, 1200])
+    assert (target.get_xlabel(), list(mss.lines[0].get_xdata())) == ("target, ms", [900, 1200])
     bars = target.collections[0].get_segments()
     by_seed = single[single["factor.target"] == 20][["seed", "metric.rate"]].groupby("seed").mean()["metric.rate"]
     low, high = stats.t.interval(0.95, 1, by_seed.mean(), stats.sem(by_seed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ def run(
     data: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     plots: bool = False,
+    style: str | None = None,
+    formats: str | Sequence[str] = (),
     progress: Progress | None = None,
     threads: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
@@ -45,6 +47,8 @@ def run(
             folder that `PACELINE_DATA` names.
         out: A folder for the summary, the time series and the scenario as resolved. Without it nothing is written.
         plots: Whether `out` receives plots too.
+        style: The look of the plots, a name of `paceline.plots.STYLES`; without it they are made for a screen.
+        formats: The kinds of their files: `pdf`, `png`, `svg`, or several; without them the style's own.
         progress: Called now and then with the part of the run that is done.
         threads: How many threads a world of many flows runs on; without it one per core. The outcome is the same to
             the bit.
@@ -57,7 +61,8 @@ def run(
     Raises:
         ScenarioError: The scenario is wrong.
         ControllerError: A controller of one's own answered wrongly. Its own exceptions arrive as they are.
-        UsageError: `threads` is below 1, `pcap_at` is no place, or with `qlog` one without the senders.
+        UsageError: `threads` is below 1; `pcap_at` is no place, or with `qlog` one without the senders; there is no
+            such style or format.
         DataNotFound: A file or folder that was named is not there.
         OutputError: `out`, `pcap` or `qlog` cannot be written; said before the run starts.
     """
@@ -67,7 +72,12 @@ def run(
     captured, logged = (None if path is None else Path(path) for path in (pcap, qlog))
     runner = partial(simulate, threads=threads, pcap=captured, pcap_at=pcap_at, qlog=logged)
     with using(controllers):
-        return run_read(text, runner, out=out, plots=plots, progress=progress)
+        if not plots:
+            return run_read(text, runner, out=out, plots=False, progress=progress)
+        from paceline.plots.styles import drawn_as
+
+        with drawn_as(style, formats):
+            return run_read(text, runner, out=out, plots=True, progress=progress)
 
 
 def run_read(

@@ -32,6 +32,7 @@ from paceline.cli.options import (
     VectorsOptions,
     file_path,
     flat,
+    one_form,
 )
 from paceline.cli.signals import terminable
 from paceline.cli.speak import plainly, printing, progress_bar, say
@@ -112,9 +113,10 @@ def run(
 
 def _run(doing: str, options: RunOptions, runner: Runner) -> None:
     """Runs a scenario, in the simulator or over sockets, and shows what came out."""
+    one_form(options.json, options.latex)
     text, out = options.read(), options.out
     with progress_bar(doing) as progress:
-        result = run_read(text, runner, out=out, plots=options.plot, progress=progress)
+        result = run_read(text, runner, out=out, plots=options.draws, progress=progress)
     written = "" if out is None else f", written to {out}"
     with plainly(f"the run was complete{written}"):
         _show(result, options)
@@ -133,7 +135,7 @@ def _show(result: Result, options: OutputOptions) -> None:
     for warning in result.warnings:
         say(f"warning: {warning}")
     with printing():
-        _print(result, options.json)
+        _print(result, options)
     if options.out is not None:
         say(f"written to {options.out}")
 
@@ -150,13 +152,18 @@ def _draw(text: ScenarioText, out: Path | None) -> None:
         print(topology.text(drawn))
     if folder is not None:
         with folder:
-            stage_pictures(folder, [("topology", topology.figure(drawn))])
+            stage_pictures(folder, lambda: [("topology", topology.figure(drawn))], reported=False)
         say(f"written to {folder.path / 'plots'}")
 
 
-def _print(result: Result, json: bool) -> None:
-    if json:
+def _print(result: Result, options: OutputOptions) -> None:
+    if options.json:
         print(result.summary_json.rstrip("\n"))
+    elif options.latex:
+        from paceline.cli.latex import latex
+        from paceline.cli.tables import summary_tables
+
+        print(latex(summary_tables(result)))
     else:
         from paceline.cli.tables import print_summary
 
@@ -434,13 +441,14 @@ def merge(
         from paceline.merging import merged
         from paceline.outputs import OutputFolder
 
+        one_form(options.json, options.latex)
         folder = None if options.out is None else OutputFolder(options.out)
         result = merged([Path(name) for name in folders])
-        if options.plot and folder is None:
+        if options.draws and folder is None:
             raise UsageError("plots: found no output folder to write them to, expected one (--out DIR)")
         if folder is not None:
             with folder:
-                result.stage(folder, plots=options.plot)
+                result.stage(folder, plots=options.draws)
         _show(result, options)
 
 

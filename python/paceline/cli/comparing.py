@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from paceline.cli.options import CompareOptions
+from paceline.cli.latex import latex
+from paceline.cli.options import CompareOptions, one_form
 from paceline.cli.progress import study_progress
 from paceline.cli.speak import printing, say, say_remade
 from paceline.cli.tables import table_of
@@ -30,6 +31,7 @@ PRINTED = 8
 
 def run(options: CompareOptions) -> bool:
     """Runs a comparison and says what came out; whether every run went well."""
+    one_form(options.json, options.latex)
     with study_progress() as progress:
         result = compare(
             options.controllers or [],
@@ -48,6 +50,8 @@ def run(options: CompareOptions) -> bool:
     with printing():
         if options.json:
             print(json.dumps(_document(result), indent=2))
+        elif options.latex:
+            print(latex(_printed_tables(result)))
         else:
             _print(result)
     for one in result.failures:
@@ -72,6 +76,18 @@ def _document(result: ComparisonResult) -> dict[str, Any]:
     }
 
 
+LATEX = 100
+"""Letters of a table's width for LaTeX, about a page of a paper in small letters; figures beyond it are left out."""
+
+
+def _printed_tables(result: ComparisonResult) -> list[Table]:
+    """The tables of all conditions, and the ranking, whatever the width of the terminal is."""
+    from rich.console import Console
+
+    tables = _condition_tables(result, Console(width=LATEX), len(report.tabled(result)))
+    return [*tables, _ranking_table(result)] if result.ranking.order else tables
+
+
 def _print(result: ComparisonResult) -> None:
     from rich.console import Console
 
@@ -93,7 +109,7 @@ def _print(result: ComparisonResult) -> None:
     console.print(f"report:   {result.report}", markup=False, soft_wrap=True)
 
 
-def _condition_tables(result: ComparisonResult, console: Console) -> list[Table]:
+def _condition_tables(result: ComparisonResult, console: Console, count: int = PRINTED) -> list[Table]:
     """A table for each condition with as many figures as all have room for: first those that the ranking counts."""
     known = {one.name: one for one in report.shown(result)}
     counted = [name for name, weight in result.ranking.weights.items() if weight]
@@ -101,7 +117,7 @@ def _condition_tables(result: ComparisonResult, console: Console) -> list[Table]
     boundless = console.options.update(width=10_000)
     while True:
         figures = [one for name, one in known.items() if name in chosen]
-        tables = [_condition_table(result, one, figures) for one in report.tabled(result)[:PRINTED]]
+        tables = [_condition_table(result, one, figures) for one in report.tabled(result)[:count]]
         if len(chosen) < 2 or all(console.measure(one, options=boundless).maximum <= console.width for one in tables):
             return tables
         chosen.pop()

@@ -42,6 +42,8 @@ class _Fitted:
 
 def fit(options: FitOptions) -> None:
     """Fits rates or frame sizes, prints the parameters as TOML or JSON, and writes them with a picture."""
+    if options.out is None and (options.style is not None or options.formats):
+        raise UsageError("--style, --picture-format: found no output folder to write to, expected one (--out DIR)")
     folder = None if options.out is None else OutputFolder(options.out)
     found = _frames(options) if options.frames else _rates(options)
     lines = [*_heading(found.result, options.preset), *found.states, "", *_distances(found.result.comparison)]
@@ -55,7 +57,7 @@ def fit(options: FitOptions) -> None:
     if folder is not None:
         with folder:
             folder.stage("fit.toml", toml + "\n")
-            stage_pictures(folder, [("fit", found.picture())])
+            stage_pictures(folder, lambda: [("fit", found.picture())], reported=False)
         say(f"written to {folder.path}")
 
 

@@ -43,6 +43,23 @@ class TransportName(str, Enum):
     dccp = "dccp"
 
 
+class PictureStyle(str, Enum):
+    """The looks of pictures."""
+
+    screen = "screen"
+    paper = "paper"
+    talk = "talk"
+    dark = "dark"
+
+
+class PictureFormat(str, Enum):
+    """The kinds of picture files."""
+
+    pdf = "pdf"
+    png = "png"
+    svg = "svg"
+
+
 class CallRole(str, Enum):
     """The part of our end in a call with a browser."""
 
@@ -77,6 +94,9 @@ file_path = _path("file")
 """Reads the path of a file."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+Latex = Annotated[
+    bool, typer.Option("--latex", help="Print the tables for LaTeX, with the rules of the package booktabs.")
+]
 Data = Annotated[
     Path | None,
     typer.Option(
@@ -86,6 +106,15 @@ Data = Annotated[
     ),
 ]
 
+
+Style = Annotated[
+    PictureStyle | None,
+    typer.Option(help="The look of pictures: for a screen, a column of a paper, a talk, or a dark ground."),
+]
+"""The look of the pictures that a command draws, which `flat` sets while it runs."""
+_FORMAT_HELP = "The kind of picture files; may be repeated [default: pdf for a paper, else svg and png]."
+Formats = Annotated[list[PictureFormat] | None, typer.Option("--format", help=_FORMAT_HELP)]
+"""The kinds of picture files that a command writes."""
 
 Guests = Annotated[
     list[str] | None,
@@ -146,7 +175,15 @@ class OutputOptions:
         ),
     ] = None
     json: Json = False
+    latex: Latex = False
     plot: Annotated[bool, typer.Option("--plot", help="Write pictures to DIR/plots as well.")] = False
+    style: Style = None
+    formats: Formats = None
+
+    @property
+    def draws(self) -> bool:
+        """Whether pictures are written; whoever asks for a style or a format asks for pictures."""
+        return self.plot or self.style is not None or bool(self.formats)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,7 +315,14 @@ class ProbeOptions:
     ] = None
     json: Json = False
     plot: Annotated[bool, typer.Option("--plot", help="Write the distribution to DIR/plots as well.")] = False
+    style: Style = None
+    formats: Formats = None
     data: Data = None
+
+    @property
+    def draws(self) -> bool:
+        """Whether the distribution is drawn."""
+        return self.plot or self.style is not None or bool(self.formats)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,6 +347,8 @@ class SweepOptions:
         typer.Option(metavar="HOST:PORT", help="Run the experiments on the Dask cluster of this scheduler."),
     ] = None
     json: Json = False
+    style: Style = None
+    formats: Formats = None
     data: Data = None
     controller: Guests = None
 
@@ -366,6 +412,7 @@ class CompareOptions(SweepOptions):
         str | None,
         typer.Option(metavar="NAME=WEIGHT,...", help="The ranking's weights [default: throughput=1,delay=1]."),
     ] = None
+    latex: Latex = False
     join: Annotated[
         list[str] | None,
         typer.Option(metavar="DIR", help="Results of another comparison that are put beside; may be repeated."),
@@ -428,6 +475,8 @@ class FitOptions:
         Path | None,
         typer.Option(parser=_path("folder"), metavar="DIR", help="Write fit.toml and plots/fit.svg and .png there."),
     ] = None
+    style: Style = None
+    formats: Annotated[list[PictureFormat] | None, typer.Option("--picture-format", help=_FORMAT_HELP)] = None
     json: Json = False
     data: Data = None
 
@@ -484,6 +533,24 @@ def _guests(named: list[str] | None) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _pictures(style: PictureStyle | None, formats: list[PictureFormat] | None) -> Iterator[None]:
+    """The style and the formats of pictures hold while a command runs."""
+    if style is None and not formats:
+        yield
+        return
+    from paceline.plots.styles import drawn_as
+
+    with drawn_as(None if style is None else style.value, [one.value for one in formats or []]):
+        yield
+
+
+def one_form(json: bool, latex: bool) -> None:
+    """Refuses two forms of output at once."""
+    if json and latex:
+        raise UsageError("--json and --latex: found both, expected one of them")
+
+
 def flat(function: Callable[..., None]) -> Callable[..., None]:
     """A command whose options of a class stand beside its own, as typer reads them."""
     hints = get_type_hints(function, include_extras=True)
@@ -499,7 +566,7 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
             shared.append(kept if field.default is MISSING else kept.replace(default=field.default))
 
     def command(**values: Any) -> None:
-        with _guests(values.get("controller")):
+        with _guests(values.get("controller")), _pictures(values.get("style"), values.get("formats")):
             for name, kind in classes.items():
                 values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
             function(**values)

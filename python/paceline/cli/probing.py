@@ -23,7 +23,7 @@ def measure(options: ProbeOptions) -> None:
         )
     if options.receive is not None:
         return _answer(options, options.receive)
-    if options.plot and options.out is None:
+    if options.draws and options.out is None:
         raise UsageError("--plot: found no output folder to write to, expected one (--out DIR)")
     folder = None if options.out is None else OutputFolder(options.out)
     with progress_bar("probing") as progress:
@@ -59,8 +59,8 @@ def _show(measured: Measured, options: ProbeOptions, folder: OutputFolder | None
         with folder:
             folder.stage("link.toml", toml)
             folder.stage("probe.json", document + "\n")
-            if options.plot:
-                stage_pictures(folder, [("noise", measured.figure())])
+            if options.draws:
+                stage_pictures(folder, lambda: [("noise", measured.figure())], reported=False)
         say(f"written to {folder.path}")
 
 

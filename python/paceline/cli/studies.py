@@ -33,6 +33,8 @@ def run(options: StudyOptions, *, chart: bool, write_verdict: bool, strict: bool
     """Runs a study and says what came out; whether every experiment went well, and if `strict` every rule holds."""
     if strict:
         _expect_rules(options)
+    if write_verdict and (options.style is not None or options.formats):
+        raise UsageError("--write-verdict: found --style or --format, expected none: a README has pictures of a screen")
     with study_progress() as progress:
         result = run_study(options.name, **options.arguments(), progress=progress)
     say_remade(result.remade)

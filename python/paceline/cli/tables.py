@@ -8,6 +8,8 @@ from paceline.errors import printable
 from paceline.figures import Figure, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.table import Table
 
     from paceline.result import Result
@@ -29,10 +31,17 @@ def print_summary(result: Result) -> None:
     packets = "" if summary["packets"] is None else f"{summary['packets']:,} packets in "
     figures = f": {summary['duration_s']:g} s, seed {summary['seed']}; {packets}{summary['wall_s']:.3f} s"
     console.print(Text.assemble((printable(str(summary.get("name"))), "bold"), figures))
+    for table in summary_tables(result):
+        console.print(table)
+
+
+def summary_tables(result: Result) -> Iterator[Table]:
+    """A table for each flow, one for the links, and where packets left over sockets how late they did."""
+    summary = result.summary
     for name, flow in summary.get("flows", {}).items():
-        console.print(flow_table(name, flow))
+        yield flow_table(name, flow)
     if summary.get("links"):
-        console.print(link_table(summary["links"]))
+        yield link_table(summary["links"])
     ends = summary.get("ends") or {"": summary.get("sockets") or {}}
     late = {
         end: sockets
@@ -40,11 +49,11 @@ def print_summary(result: Result) -> None:
         if any(sockets.get(figure.name) is not None for figure in shown("sockets"))
     }
     if late:
-        console.print(lateness_table(late))
+        yield lateness_table(late)
     simulated = summary.get("simulated", {}).get("flows", {})
     for name, flow in summary["flows"].items():
         if name in simulated:
-            console.print(beside_table(name, flow, simulated[name]))
+            yield beside_table(name, flow, simulated[name])
 
 
 def flow_table(name: str, flow: dict[str, Any]) -> Table:

@@ -22,8 +22,8 @@ from paceline.comparison.statistics import (
     ONE_SEED,
     SAME,
 )
-from paceline.plots.comparison import series
-from paceline.plots.style import CYCLE, DASHES
+from paceline.plots.comparison import looks_of, series
+from paceline.plots.styles import DASHES, SCREEN
 from paceline.studies.estimates import three
 from paceline.studies.report import inline, page
 
@@ -75,7 +75,7 @@ def render(result: ComparisonResult, drawn: dict[str, str]) -> str:
         beside=beside(result),
         panels=min(3, len(result.conditions)),
         stills={name: inline(drawn[name], f"{name}-") for name in stills},
-        colours=dict(zip(result.controllers, _cycled(CYCLE, len(result.controllers)), strict=True)),
+        colours=_colours(result),
         percent=f"{100 * CONFIDENCE:g} %",
         notes=notes(result),
         after={one: after(result, one) for one in result.conditions},
@@ -178,18 +178,19 @@ def notes(result: ComparisonResult) -> list[str]:
     return [said for note, said in NOTES.items() if note in found]
 
 
-def _cycled(values: tuple[str, ...], count: int) -> list[str]:
-    return [values[place % len(values)] for place in range(count)]
+def _colours(result: ComparisonResult) -> dict[str, str]:
+    """The colour of each controller on the page, as in the pictures."""
+    return {one: SCREEN.colour(look.colour) for one, look in looks_of(result).items()}
 
 
 def _document(result: ComparisonResult) -> dict[str, Any]:
     """The data that the page's script draws and computes."""
     names = result.controllers
-    dashes = [_DASHES[DASHES[place // len(CYCLE) % len(DASHES)]] for place in range(len(names))]
+    looks, colours = looks_of(result), _colours(result)
     return {
         "controllers": names,
-        "colours": _cycled(CYCLE, len(names)),
-        "dashes": dashes,
+        "colours": [colours[one] for one in names],
+        "dashes": [_DASHES[looks[one].dashes] for one in names],
         "scores": {one: result.ranking.scores[one] for one in names if one in result.ranking.scores},
         "charts": [*_curves(result), *_distributions(result)],
     }

@@ -85,6 +85,8 @@ class ComparisonResult:
 
     measured: Mapping[str, tuple[list[str], list[str]]] = field(default_factory=dict)
     """By condition, the flows that are compared, and the links of their paths."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """The kind of each controller by its label."""
     warmups: Mapping[str, float] = field(default_factory=dict)
     """By condition, the seconds that only the figures of start-up count."""
     earlier: Mapping[str, str] = field(default_factory=dict)

@@ -164,6 +164,7 @@ def _result(out: Path, here: Ran, parts: Sequence[Part], weights: Mapping[str, f
         failures=_failures(runs),
         series=kept,
         measured={name: (one["flows"], one["links"]) for name, one in measured.items()},
+        kinds={one["label"]: str(one["controller"]["kind"]) for part in parts for one in part.said["controllers"]},
         warmups={name: one["warmup_s"] for name, one in measured.items()},
         remade=here.remade,
     )
@@ -180,11 +181,14 @@ def _failures(runs: pd.DataFrame) -> list[Failure]:
 def _report(result: ComparisonResult, folder: OutputFolder) -> None:
     from paceline.comparison import report
     from paceline.plots.comparison import all_series, drawn
-    from paceline.plots.style import image, stage_pictures
+    from paceline.plots.style import stage_pictures
+    from paceline.plots.styles import SCREEN, current, drawn_as, formats
 
-    pictures = stage_pictures(folder, drawn(result))
-    for name, figure in all_series(result):
-        folder.stage(f"plots/{name}.png", image(figure, "png"))
+    pictures = stage_pictures(folder, lambda: drawn(result))
+    # A screen has them in the report, as curves to zoom.
+    only = ("png",) if current() is SCREEN and formats() == SCREEN.formats else ()
+    with drawn_as(formats=only):
+        stage_pictures(folder, lambda: all_series(result), reported=False)
     for name in ("medians", "differences"):
         table: pd.DataFrame = getattr(result, name)
         folder.stage(f"{name}.csv", table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))

@@ -288,7 +288,7 @@ def _compared(result: StudyResult, folder: OutputFolder) -> StudyResult:
         folder.stage("verdict.md", result.verdict_markdown)
     for name, table in result.tables.items():
         folder.stage(f"tables/{name}.md", str(table))
-    folder.stage("report.html", render(result, stage_pictures(folder, _drawn(study, rows))))
+    folder.stage("report.html", render(result, stage_pictures(folder, lambda: _drawn(study, rows))))
     return result
 
 
