@@ -101,12 +101,14 @@ lint: developers ## Check format, lints, types, links, spelling and subjects of 
 	@$(MAKE) --no-print-directory bare-metal examples
 	@for page in $(PAGES); do $(EXAMPLES)/$$page | diff -q - docs/$$page.md >/dev/null || \
 		{ echo "docs/$$page.md is stale: make docs" >&2; exit 1; }; done
+	@cmp -s docs/glossary.md python/paceline/cli/glossary.md || { echo "the glossary's copy is stale: make docs" >&2; exit 1; }
 	@$(EXAMPLES)/header | diff -q - $(HEADER) >/dev/null || { echo "$(HEADER) is stale: make docs" >&2; exit 1; }
 
 .PHONY: docs
 docs: examples ## Write the pages and the C header anew that are generated from declarations
 	@$(EXAMPLES)/header > $(HEADER)
 	@for page in $(PAGES); do $(EXAMPLES)/$$page > docs/$$page.md; done
+	@cp docs/glossary.md python/paceline/cli/glossary.md
 
 .PHONY: examples
 examples: prerequisites

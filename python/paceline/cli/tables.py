@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from paceline.errors import printable
@@ -124,3 +128,18 @@ def _number(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def wrapped(head: str, text: str, indent: int) -> str:
+    """A text behind its head, in lines as wide as the terminal; in one line where another program reads it."""
+    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+        return head + text
+    width = max(shutil.get_terminal_size().columns, indent + 20)
+    return textwrap.fill(
+        text,
+        width,
+        initial_indent=head,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
