@@ -28,6 +28,7 @@ from paceline.cli.options import (
     RunOptions,
     SocketOptions,
     StudyOptions,
+    TraceOptions,
     VectorsOptions,
     file_path,
     flat,
@@ -246,6 +247,19 @@ def compare(options: CompareOptions) -> None:
 
         if not comparing.run(options):
             raise typer.Exit(1)
+
+
+@app.command("trace")
+@flat
+def trace_(options: TraceOptions) -> None:
+    """Describe a recording of rates that a link can follow.
+
+    Its length, rates, outages and autocorrelation, and a chart.
+    """
+    with plainly():
+        from paceline.cli import tracing
+
+        tracing.describe(options)
 
 
 @app.command()

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from paceline.cli.mistaken import expecting
 from paceline.cli.options import CompareOptions
 from paceline.cli.progress import study_progress
 from paceline.cli.speak import printing, say, say_remade
@@ -30,10 +31,15 @@ PRINTED = 8
 
 def run(options: CompareOptions) -> bool:
     """Runs a comparison and says what came out; whether every run went well."""
-    with study_progress() as progress:
+    over, controllers = options.over or [], options.controllers or []
+    with (
+        study_progress() as progress,
+        expecting("scenario, recording or network", [one.partition(",")[0].partition("=")[2] or one for one in over]),
+        expecting("controller", controllers),
+    ):
         result = compare(
-            options.controllers or [],
-            over=options.over or [],
+            controllers,
+            over=over,
             seeds=seeds_of(options.seeds),
             flows=options.flow or [],
             duration=options.duration,
@@ -41,6 +47,7 @@ def run(options: CompareOptions) -> bool:
             weights=options.weights,
             join=options.join or [],
             progress=progress,
+            say=say,
             **options.work("compare"),
         )
     say_remade(result.remade)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from paceline import _core
-from paceline.cli.options import FitOptions
+from paceline.cli.mistaken import expecting
+from paceline.cli.options import FitOptions, column_of
 from paceline.cli.speak import printing, say
 from paceline.errors import UsageError
 from paceline.fitting.recordings import Frames, Rates
@@ -43,7 +44,8 @@ class _Fitted:
 def fit(options: FitOptions) -> None:
     """Fits rates or frame sizes, prints the parameters as TOML or JSON, and writes them with a picture."""
     folder = None if options.out is None else OutputFolder(options.out)
-    found = _frames(options) if options.frames else _rates(options)
+    with expecting("recording", options.recordings):
+        found = _frames(options) if options.frames else _rates(options)
     lines = [*_heading(found.result, options.preset), *found.states, "", *_distances(found.result.comparison)]
     # Lines that TOML passes over, so that the output as a whole can stand in a scenario.
     remarks = "".join(f"# {line}".rstrip() + "\n" for line in lines)
@@ -62,12 +64,11 @@ def fit(options: FitOptions) -> None:
 def _rates(options: FitOptions) -> _Fitted:
     from paceline.plots.fitting import rates_figure
 
-    columns = {"column": options.column, "time_column": options.time_column}
-    numbered = {key: int(name) if name is not None and name.isdecimal() else name for key, name in columns.items()}
     beside = {
         "format": options.format_,
         "interval": options.interval if options.format_ == "mbps" else None,
-        **numbered,
+        "column": column_of(options.column),
+        "time_column": column_of(options.time_column),
     }
     result = fit_rates(
         options.recordings,

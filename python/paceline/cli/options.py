@@ -16,6 +16,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from paceline import scenario as scenarios
+from paceline.cli.mistaken import expecting
 from paceline.cli.speak import plainly
 from paceline.errors import UsageError, one_of
 from paceline.scenario import ScenarioText
@@ -130,7 +131,13 @@ class ScenarioOptions:
         if self.scenario == "-":
             text = scenarios.decoded(sys.stdin.buffer.read(), "standard input")
             return ScenarioText(text, None, scenarios.data_folders(self.data), pairs, self.seed)
-        return scenarios.read(Path(self.scenario), overrides=pairs, seed=self.seed, data=self.data)
+        with expecting("scenario", [self.scenario]):
+            path = Path(self.scenario)
+            found = scenarios.read(path, overrides=pairs, seed=self.seed, data=self.data)
+            if path.suffix != ".toml" or path.name == "study.toml":
+                # Most likely another thing, which the error is to name.
+                found.load()
+            return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -324,6 +331,8 @@ class StudyOptions(SweepOptions):
         """The arguments of the engine; the results go to `out/NAME`, with the suffix, unless a folder is named."""
         from paceline.studies.definition import find
 
+        with expecting("study", [self.name]):
+            find(self.name)
         return self.work(f"{find(self.name).name}{suffix}")
 
 
@@ -370,6 +379,50 @@ class CompareOptions(SweepOptions):
         list[str] | None,
         typer.Option(metavar="DIR", help="Results of another comparison that are put beside; may be repeated."),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceOptions:
+    """A recording of rates, and how it is read."""
+
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A recording of rates, packed with gzip or not.")]
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="How the file is written [default: as its header or lines say]."),
+    ] = None
+    column: Annotated[str | None, typer.Option(metavar="NAME", help="Heading, or number from 0, of the rate.")] = None
+    time_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Heading, or number from 0, of the time or hold.")
+    ] = None
+    scale: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="Mbit/s of the unit of rates, such as 0.001 for kbit/s.")
+    ] = None
+    interval: Annotated[
+        str | None, typer.Option(metavar="TIME", help="How long each rate holds, of a file without times.")
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(parser=_path("folder"), metavar="DIR", help="Write trace.json and trace.csv there."),
+    ] = None
+    json: Json = False
+    plot: Annotated[bool, typer.Option("--plot", help="Write a picture to DIR/plots as well.")] = False
+    data: Data = None
+
+    def beside(self) -> dict[str, object]:
+        """The keys that stand beside `trace`."""
+        given = {
+            "format": self.format_,
+            "column": column_of(self.column),
+            "time_column": column_of(self.time_column),
+            "scale": self.scale,
+            "interval": self.interval,
+        }
+        return {key: value for key, value in given.items() if value is not None}
+
+
+def column_of(text: str | None) -> str | int | None:
+    """A column as an option says it: a heading, or a number from 0."""
+    return int(text) if text is not None and text.isdecimal() else text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -59,7 +59,7 @@ def flow_table(name: str, flow: dict[str, Any]) -> Table:
         for figure in shown(f"flows.NAME{part}"):
             value = values.get(figure.name)
             if isinstance(value, dict):
-                table.add_row(figure.title, *(_number(value.get(s)) for s in _STATISTICS), figure.unit)
+                table.add_row(figure.title, *(number_text(value.get(s)) for s in _STATISTICS), figure.unit)
             elif value is not None:
                 number, unit = _with_unit(figure, value)
                 table.add_row(figure.title, number, "", "", "", "", unit)
@@ -74,7 +74,7 @@ def beside_table(name: str, line: dict[str, Any], simulated: dict[str, Any]) -> 
         values: list[Any] = [world.get(figure.name) for world in (line, simulated)]
         if all(isinstance(value, dict) for value in values):
             for part in ("mean", "p95"):
-                table.add_row(f"{figure.title}, {part}", *(_number(value[part]) for value in values), figure.unit)
+                table.add_row(f"{figure.title}, {part}", *(number_text(value[part]) for value in values), figure.unit)
         elif any(value is not None for value in values):
             numbers = [_with_unit(figure, value) for value in values]
             table.add_row(figure.title, *(number for number, _ in numbers), max(unit for _, unit in numbers))
@@ -98,7 +98,7 @@ def lateness_table(ends: dict[str, dict[str, Any]]) -> Table:
     """How late packets left each end that lets packets leave: a row for each figure, a column for each end."""
     table = table_of("how late packets left", ("", *ends, "unit"))
     for figure in shown("sockets"):
-        table.add_row(figure.title, *(_number(sockets.get(figure.name)) for sockets in ends.values()), figure.unit)
+        table.add_row(figure.title, *(number_text(sockets.get(figure.name)) for sockets in ends.values()), figure.unit)
     return table
 
 
@@ -108,7 +108,7 @@ def _with_unit(figure: Figure, value: float | None) -> tuple[str, str]:
         return "-", ""
     if isinstance(value, int):
         return f"{value:,}", ""
-    return (f"{100 * value:.1f}", "%") if figure.unit == "ratio" else (_number(value), figure.unit)
+    return (f"{100 * value:.1f}", "%") if figure.unit == "ratio" else (number_text(value), figure.unit)
 
 
 def table_of(title: str, columns: tuple[str, ...]) -> Table:
@@ -124,7 +124,8 @@ def table_of(title: str, columns: tuple[str, ...]) -> Table:
     return table
 
 
-def _number(value: float | None) -> str:
+def number_text(value: float | None) -> str:
+    """A number with as many digits as a table shows; a dash where there is none."""
     if value is None:
         return "-"
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
