@@ -78,4 +78,6 @@ def one_of(found: object, known: Collection[str]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(str(found), list(known), 1, 0.7) if len(str(found)) <= LONGEST_FOUND else []
-    return f"expected one of {', '.join(known) or 'none'}" + (f"; did you mean {near[0]!r}?" if near else "")
+    if not known:
+        return "expected none: there is nothing to name"
+    return f"expected one of {', '.join(known)}" + (f"; did you mean {near[0]!r}?" if near else "")

@@ -39,7 +39,9 @@ def run(
 
     Args:
         scenario: A path to a scenario file, a scenario as TOML text, or as a dictionary.
-        overrides: Values that replace the scenario's, by dotted path, such as `{"links.bottleneck.delay": "20ms"}`.
+        overrides: Values that replace the scenario's, by dotted path, such as `{"links.bottleneck.delay": "20ms"}`, or
+            nested, as `{"links": {"bottleneck": {"delay": "20ms"}}}`. A table merges with the scenario's own; one that
+            says its `kind` replaces it.
         seed: Replaces the scenario's seed.
         data: Where relative trace and frame files are looked for after the scenario's own folder; without it the
             folder that `PACELINE_DATA` names.
