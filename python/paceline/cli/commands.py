@@ -34,7 +34,7 @@ from paceline.cli.options import (
     flat,
 )
 from paceline.cli.signals import terminable
-from paceline.cli.speak import plainly, printing, progress_bar, say
+from paceline.cli.speak import note, plainly, printing, progress_bar, say
 from paceline.errors import UsageError
 from paceline.result import Result
 from paceline.scenario import ScenarioText
@@ -135,7 +135,7 @@ def _show(result: Result, options: OutputOptions) -> None:
     with printing():
         _print(result, options.json)
     if options.out is not None:
-        say(f"written to {options.out}")
+        note(f"written to {options.out}")
 
 
 def _draw(text: ScenarioText, out: Path | None) -> None:
@@ -151,7 +151,7 @@ def _draw(text: ScenarioText, out: Path | None) -> None:
     if folder is not None:
         with folder:
             stage_pictures(folder, [("topology", topology.figure(drawn))])
-        say(f"written to {folder.path / 'plots'}")
+        note(f"written to {folder.path / 'plots'}")
 
 
 def _print(result: Result, json: bool) -> None:

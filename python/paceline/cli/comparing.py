@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from paceline.cli.mistaken import expecting
 from paceline.cli.options import CompareOptions
 from paceline.cli.progress import study_progress
-from paceline.cli.speak import printing, say, say_remade
+from paceline.cli.speak import note, printing, say, say_remade
 from paceline.cli.tables import table_of
 from paceline.comparison import report
 from paceline.comparison.grammar import seeds_of
@@ -47,7 +47,7 @@ def run(options: CompareOptions) -> bool:
             weights=options.weights,
             join=options.join or [],
             progress=progress,
-            say=say,
+            say=note,
             **options.work("compare"),
         )
     say_remade(result.remade)
@@ -84,8 +84,8 @@ def _print(result: ComparisonResult) -> None:
         console.print(table)
     if len(result.conditions) > PRINTED:
         console.print(f"{len(result.conditions) - PRINTED} conditions more stand in the report")
-    for note in report.notes(result):
-        console.print(note, markup=False)
+    for remark in report.notes(result):
+        console.print(remark, markup=False)
     if result.ranking.order:
         console.print(_ranking_table(result))
     for line in (*(flip.said for flip in result.ranking.flips), *result.ranking.notes):

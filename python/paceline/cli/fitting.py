@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from paceline import _core
 from paceline.cli.mistaken import expecting
 from paceline.cli.options import FitOptions, column_of
-from paceline.cli.speak import printing, say
+from paceline.cli.speak import note, printing, say
 from paceline.errors import UsageError
 from paceline.fitting.recordings import Frames, Rates
 from paceline.fitting.report import Comparison, aligned, as_toml, states_table
@@ -58,7 +58,7 @@ def fit(options: FitOptions) -> None:
         with folder:
             folder.stage("fit.toml", toml + "\n")
             stage_pictures(folder, [("fit", found.picture())])
-        say(f"written to {folder.path}")
+        note(f"written to {folder.path}")
 
 
 def _rates(options: FitOptions) -> _Fitted:

@@ -17,7 +17,7 @@ import typer
 
 from paceline import scenario as scenarios
 from paceline.cli.mistaken import expecting
-from paceline.cli.speak import plainly
+from paceline.cli.speak import plainly, quietly
 from paceline.errors import UsageError, one_of
 from paceline.scenario import ScenarioText
 from paceline.toml import TOMLDecodeError, loads
@@ -88,6 +88,10 @@ Data = Annotated[
 ]
 
 
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Say nothing of progress: results, warnings and errors alone.")
+]
+"""Whether a command is silent while it works, which `flat` sees to."""
 Guests = Annotated[
     list[str] | None,
     typer.Option(
@@ -159,6 +163,8 @@ class OutputOptions:
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(OutputOptions, ScenarioOptions):
     """A scenario that is run, and where the results go."""
+
+    quiet: Quiet = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,6 +292,7 @@ class ProbeOptions:
     json: Json = False
     plot: Annotated[bool, typer.Option("--plot", help="Write the distribution to DIR/plots as well.")] = False
     data: Data = None
+    quiet: Quiet = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,6 +317,7 @@ class SweepOptions:
         typer.Option(metavar="HOST:PORT", help="Run the experiments on the Dask cluster of this scheduler."),
     ] = None
     json: Json = False
+    quiet: Quiet = False
     data: Data = None
     controller: Guests = None
 
@@ -406,6 +414,7 @@ class TraceOptions:
     ] = None
     json: Json = False
     plot: Annotated[bool, typer.Option("--plot", help="Write a picture to DIR/plots as well.")] = False
+    quiet: Quiet = False
     data: Data = None
 
     def beside(self) -> dict[str, object]:
@@ -473,6 +482,7 @@ class FitOptions:
         typer.Option(parser=_path("folder"), metavar="DIR", help="Write fit.toml and plots/fit.svg and .png there."),
     ] = None
     json: Json = False
+    quiet: Quiet = False
     data: Data = None
 
 
@@ -508,7 +518,7 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
             shared.append(kept if field.default is MISSING else kept.replace(default=field.default))
 
     def command(**values: Any) -> None:
-        with _guests(values.get("controller")):
+        with _guests(values.get("controller")), quietly(bool(values.get("quiet"))):
             for name, kind in classes.items():
                 values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
             function(**values)

@@ -9,7 +9,7 @@ from pathlib import Path
 from paceline import _core
 from paceline.cli.mistaken import expecting
 from paceline.cli.options import ProbeOptions, changes
-from paceline.cli.speak import printing, progress_bar, say
+from paceline.cli.speak import note, printing, progress_bar, say
 from paceline.errors import UsageError
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
@@ -63,7 +63,7 @@ def _show(measured: Measured, options: ProbeOptions, folder: OutputFolder | None
             folder.stage("probe.json", document + "\n")
             if options.plot:
                 stage_pictures(folder, [("noise", measured.figure())])
-        say(f"written to {folder.path}")
+        note(f"written to {folder.path}")
 
 
 def _answer(options: ProbeOptions, listen: str) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 from paceline.cli.chart import sparkline
 from paceline.cli.mistaken import expecting
 from paceline.cli.options import TraceOptions
-from paceline.cli.progress import duration
-from paceline.cli.speak import printing, say
+from paceline.cli.speak import duration, note, printing, say
 from paceline.cli.tables import number_text, table_of
 from paceline.errors import UsageError, printable
 from paceline.outputs import OutputFolder
@@ -27,7 +26,7 @@ def describe(options: TraceOptions) -> None:
     with expecting("recording of rates", [options.file]):
         trace = read(options.file, options.beside(), options.data)
     if trace.segments.said:
-        say(f"{trace.file}: {trace.segments.said}")
+        note(f"{trace.file}: {trace.segments.said}")
     for warning in trace.segments.warnings:
         say(f"warning: {warning}")
     document = json.dumps(trace.document(), indent=2, ensure_ascii=False)
@@ -45,7 +44,7 @@ def describe(options: TraceOptions) -> None:
                 from paceline.plots.trace import figure
 
                 stage_pictures(folder, [("trace", figure(trace))])
-        say(f"written to {folder.path}")
+        note(f"written to {folder.path}")
 
 
 def _print(trace: Trace) -> None:
