@@ -5,9 +5,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import paceline
 from conftest import CALL, Run
 from processes import PATIENCE_S, as_in_a_terminal, until
 
@@ -233,3 +235,28 @@ def test_ctrl_c_in_the_middle_writes_nothing(call_file: Path) -> None:
     assert process.returncode == 1
     assert "interrupted: nothing was written" in said
     assert not out.exists()
+
+
+ABSURD = [10**400, -(10**400), 2**64, 0, -1, 1.5, "4", b"4", [4], True]
+
+
+@pytest.mark.parametrize("count", ABSURD, ids=lambda count: f"{type(count).__name__} {str(count)[:10]}")
+def test_absurd_counts_from_python_are_said(call_file: Path, tmp_path: Path, count: Any) -> None:
+    for call in (
+        lambda: paceline.run(call_file, threads=count),
+        lambda: paceline.compare(["urcp", "um"], over=call_file, seeds=1, out=tmp_path / "out", workers=count),
+    ):
+        with pytest.raises(paceline.UsageError, match=r"(threads|workers): found .{1,40}, expected 1 or more"):
+            call()
+
+
+@pytest.mark.parametrize("weight", [10**400, -1, float("nan"), "x", None])
+def test_absurd_weights_are_said(call_file: Path, tmp_path: Path, weight: Any) -> None:
+    with pytest.raises(paceline.UsageError, match="weights: found delay="):
+        paceline.compare(["urcp", "um"], over=call_file, out=tmp_path / "out", weights={"delay": weight})
+
+
+@pytest.mark.parametrize("place", [None, 3, b"sender", ["sender"]])
+def test_a_place_of_capture_is_a_word(call_file: Path, tmp_path: Path, place: Any) -> None:
+    with pytest.raises(paceline.UsageError, match=r"pcap_at: found .*, expected one of sender"):
+        paceline.run(call_file, pcap=tmp_path / "x.pcapng", pcap_at=place)
