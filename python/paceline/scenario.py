@@ -185,6 +185,8 @@ def _not_overrides(found: object) -> UsageError:
 
 def toml_value(value: object) -> str:
     """A value as it would stand to the right of `=` in TOML, on one line."""
+    if value is None:
+        raise UsageError("found None as a value, expected one that TOML has: a text, number, flag, list or table")
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):

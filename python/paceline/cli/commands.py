@@ -33,6 +33,7 @@ from paceline.cli.options import (
     file_path,
     flat,
 )
+from paceline.cli.program import Program
 from paceline.cli.signals import terminable
 from paceline.cli.speak import note, plainly, printing, progress_bar, say
 from paceline.errors import UsageError
@@ -62,6 +63,7 @@ def _say_version(wanted: bool) -> None:
 
 app = typer.Typer(
     name="paceline",
+    cls=Program,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,

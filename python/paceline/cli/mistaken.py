@@ -23,6 +23,7 @@ _COMMANDS = {
     '`network = "{word}"` of a link takes it',
     "controller": "`paceline run SCENARIO --set flows.NAME.controller={word}` runs a flow under it, "
     "`paceline compare {word} OTHER --over SCENARIO` compares it",
+    "JSON document": "scenarios are TOML; in Python `paceline.run` takes a dictionary as `json.load` gives it",
     "capture of packets": "no command reads it; `paceline run SCENARIO --pcap FILE` writes one",
 }
 """The commands that take a thing."""
@@ -74,7 +75,7 @@ def _file(path: Path) -> str | None:
     except (PacelineError, OSError):
         return None
     if path.name.removesuffix(".gz").endswith(".json"):
-        return "recording of rates" if any("bandwidth_kbps" in line for line in lines) else None
+        return "recording of rates" if any("bandwidth_kbps" in line for line in lines) else "JSON document"
     return "recording of rates" if trace_files.are_rows(lines) else None
 
 
@@ -107,13 +108,17 @@ def expecting(kind: str, words: Sequence[str]) -> Iterator[None]:
             found = thing(word)
             if found is not None and not found.kind.startswith(kind):
                 raise UsageError(f"{found.word}: found {found.said}; expected a {kind}") from None
-            if found is None and kind == "scenario" and isinstance(error, DataNotFound) and (near := _scenarios(word)):
+            if found is None and isinstance(error, DataNotFound) and (near := _near(kind, word)):
                 raise DataNotFound(f"{error}; near it: {', '.join(near)}") from None
         raise
 
 
-def _scenarios(word: str) -> list[str]:
-    """Scenario files here whose names are near a word."""
+def _near(kind: str, word: str) -> list[str]:
+    """Scenario files here, and named networks, whose names are near a word."""
+    if not kind.startswith("scenario"):
+        return []
+    names = [one["kind"] for one in registry()["networks"]] if "network" in kind else []
     files = [path for folder in (Path(word).parent, Path("scenarios")) for path in sorted(folder.glob("*.toml"))]
     near = set(get_close_matches(Path(word).stem, [path.stem for path in files], 3, 0.6))
-    return list(dict.fromkeys(str(path) for path in files if path.stem in near))[:3]
+    found = [*get_close_matches(word, names, 3, 0.6), *(str(path) for path in files if path.stem in near)]
+    return list(dict.fromkeys(found))[:3]

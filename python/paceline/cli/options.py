@@ -496,7 +496,8 @@ def _guests(named: list[str] | None) -> Iterator[None]:
 
     with ExitStack() as known:
         with plainly():
-            found = [guests.read(text) for text in named]
+            with expecting("controller of your own", named):
+                found = [guests.read(text) for text in named]
             if len(dict(found)) < len(found):
                 raise UsageError("--controller: found a name twice, expected a name for each")
             known.enter_context(guests.using(dict(found)))
@@ -550,7 +551,10 @@ def _set_of(text: str) -> list[tuple[str, str]]:
     try:
         found = loads(scenarios.decoded(Path(file).read_bytes(), file))
     except (OSError, TOMLDecodeError) as error:
-        raise UsageError(f"--set {text}: {error}, expected @FILE:NAME, the file with a table for each set") from None
+        said = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(
+            f"--set {text}: {file or 'no file'}: {said}, expected @FILE:NAME, the file with a table for each set"
+        ) from None
     sets = {name: table for name, table in found.items() if isinstance(table, dict)}
     if name not in sets:
         raise UsageError(f"--set {text}: found no set {name!r} in {file}, {one_of(name, list(sets))}")

@@ -235,6 +235,8 @@ def weights_of(given: str | Mapping[str, float] | None) -> dict[str, float]:
             found[known] = float(value)
         except (TypeError, ValueError, OverflowError):
             found[known] = -1.0
+        if value == "":
+            raise UsageError(f"weights: found {known!r} without a number, expected one, such as {known}=1")
         if not 0 <= found[known] <= LARGEST_WEIGHT:
             raise UsageError(
                 f"weights: found {known}={str(value)[:40]}, expected a number from 0 to {LARGEST_WEIGHT:g}"
