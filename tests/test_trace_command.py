@@ -238,3 +238,21 @@ def test_a_word_in_the_wrong_place_is_said_with_its_command(
     done = cli(*words)
     assert done.returncode == 2
     assert [part for part in said if part not in done.stderr] == [], done.stderr
+
+
+def test_an_error_of_the_right_thing_stays_as_it_is(cli: Run, file: Path, call_file: Path) -> None:
+    file.write_text("time,kbps\n0,8000\n30,3000\n")
+    (file.parent / "call.toml").write_text(call_file.read_text().replace('"10s"', '"x"'))
+    for words, said in (
+        (["run", "call.toml"], "duration"),
+        (["probe", "call.toml"], "duration"),
+        (["compare", "urcp", "um", "--over", "call.toml"], "duration"),
+        (["compare", "urcp", "um", "--over", "walk.csv,dely=3ms"], "dely"),
+        (["trace", "walk.csv", "--column", "x"], "column"),
+    ):
+        done = cli(*words)
+        assert (done.returncode, said in done.stderr, "expected a " in done.stderr.partition("found a")[2]) == (
+            2,
+            True,
+            False,
+        ), done.stderr

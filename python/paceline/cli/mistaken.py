@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -106,7 +107,7 @@ def expecting(kind: str, words: Sequence[str]) -> Iterator[None]:
             if word not in str(error) or len(word) > LONGEST_FOUND:
                 continue
             found = thing(word)
-            if found is not None and not found.kind.startswith(kind):
+            if found is not None and not any(one in found.kind for one in re.split(", | or ", kind)):
                 raise UsageError(f"{found.word}: found {found.said}; expected a {kind}") from None
             if found is None and isinstance(error, DataNotFound) and (near := _near(kind, word)):
                 raise DataNotFound(f"{error}; near it: {', '.join(near)}") from None
