@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _core
-from paceline.errors import OutputError, UsageError, of_controller
+from paceline.errors import OutputError, UsageError, expect_count, of_controller
 from paceline.guests import Controllers, using
 from paceline.outputs import OutputFolder
 from paceline.result import Result
@@ -41,7 +41,9 @@ def run(
 
     Args:
         scenario: A path to a scenario file, a scenario as TOML text, or as a dictionary.
-        overrides: Values that replace the scenario's, by dotted path, such as `{"links.bottleneck.delay": "20ms"}`.
+        overrides: Values that replace the scenario's, by dotted path, such as `{"links.bottleneck.delay": "20ms"}`, or
+            nested, as `{"links": {"bottleneck": {"delay": "20ms"}}}`. A table merges with the scenario's own; one that
+            says its `kind` replaces it.
         seed: Replaces the scenario's seed.
         data: Where relative trace and frame files are looked for after the scenario's own folder; without it the
             folder that `PACELINE_DATA` names.
@@ -66,8 +68,9 @@ def run(
         DataNotFound: A file or folder that was named is not there.
         OutputError: `out`, `pcap` or `qlog` cannot be written; said before the run starts.
     """
-    if threads is not None and threads < 1:
-        raise UsageError(f"threads: found {threads}, expected 1 or more")
+    expect_count("threads", threads)
+    if not isinstance(pcap_at, str):
+        raise UsageError(f"pcap_at: found {str(pcap_at)[:40]}, expected one of sender, receiver, both")
     text = read(scenario, overrides=overrides, seed=seed, data=data)
     captured, logged = (None if path is None else Path(path) for path in (pcap, qlog))
     runner = partial(simulate, threads=threads, pcap=captured, pcap_at=pcap_at, qlog=logged)

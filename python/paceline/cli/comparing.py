@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from paceline.cli.latex import latex
+from paceline.cli.mistaken import expecting
 from paceline.cli.options import CompareOptions, one_form
 from paceline.cli.progress import study_progress
-from paceline.cli.speak import printing, say, say_remade
+from paceline.cli.speak import note, printing, say, say_remade
 from paceline.cli.tables import table_of
 from paceline.comparison import report
 from paceline.comparison.grammar import seeds_of
@@ -32,10 +33,15 @@ PRINTED = 8
 def run(options: CompareOptions) -> bool:
     """Runs a comparison and says what came out; whether every run went well."""
     one_form(options.json, options.latex)
-    with study_progress() as progress:
+    over, controllers = options.over or [], options.controllers or []
+    with (
+        study_progress() as progress,
+        expecting("scenario, recording or network", [one.partition(",")[0].partition("=")[2] or one for one in over]),
+        expecting("controller", controllers),
+    ):
         result = compare(
-            options.controllers or [],
-            over=options.over or [],
+            controllers,
+            over=over,
             seeds=seeds_of(options.seeds),
             flows=options.flow or [],
             duration=options.duration,
@@ -44,6 +50,7 @@ def run(options: CompareOptions) -> bool:
             join=options.join or [],
             earlier=options.with_,
             progress=progress,
+            say=note,
             **options.work("compare"),
         )
     say_remade(result.remade)
@@ -96,8 +103,8 @@ def _print(result: ComparisonResult) -> None:
         console.print(table)
     if (more := len(report.tabled(result)) - PRINTED) > 0:
         console.print(f"{more} conditions more stand in the report")
-    for note in report.notes(result):
-        console.print(note, markup=False)
+    for remark in report.notes(result):
+        console.print(remark, markup=False)
     if result.ranking.order:
         console.print(_ranking_table(result))
     for line in (*(flip.said for flip in result.ranking.flips), *result.ranking.notes):

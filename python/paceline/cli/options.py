@@ -16,7 +16,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from paceline import scenario as scenarios
-from paceline.cli.speak import plainly
+from paceline.cli.mistaken import expecting
+from paceline.cli.speak import plainly, quietly
 from paceline.errors import UsageError, one_of
 from paceline.scenario import ScenarioText
 from paceline.toml import TOMLDecodeError, loads
@@ -116,6 +117,10 @@ _FORMAT_HELP = "The kind of picture files; may be repeated [default: pdf for a p
 Formats = Annotated[list[PictureFormat] | None, typer.Option("--format", help=_FORMAT_HELP)]
 """The kinds of picture files that a command writes."""
 
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Say nothing of progress: results, warnings and errors alone.")
+]
+"""Whether a command is silent while it works, which `flat` sees to."""
 Guests = Annotated[
     list[str] | None,
     typer.Option(
@@ -159,7 +164,13 @@ class ScenarioOptions:
         if self.scenario == "-":
             text = scenarios.decoded(sys.stdin.buffer.read(), "standard input")
             return ScenarioText(text, None, scenarios.data_folders(self.data), pairs, self.seed)
-        return scenarios.read(Path(self.scenario), overrides=pairs, seed=self.seed, data=self.data)
+        with expecting("scenario", [self.scenario]):
+            path = Path(self.scenario)
+            found = scenarios.read(path, overrides=pairs, seed=self.seed, data=self.data)
+            if path.suffix != ".toml" or path.name == "study.toml":
+                # Most likely another thing, which the error is to name.
+                found.load()
+            return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +200,8 @@ class OutputOptions:
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(OutputOptions, ScenarioOptions):
     """A scenario that is run, and where the results go."""
+
+    quiet: Quiet = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -318,6 +331,7 @@ class ProbeOptions:
     style: Style = None
     formats: Formats = None
     data: Data = None
+    quiet: Quiet = False
 
     @property
     def draws(self) -> bool:
@@ -349,6 +363,7 @@ class SweepOptions:
     json: Json = False
     style: Style = None
     formats: Formats = None
+    quiet: Quiet = False
     data: Data = None
     controller: Guests = None
 
@@ -370,6 +385,8 @@ class StudyOptions(SweepOptions):
         """The arguments of the engine; the results go to `out/NAME`, with the suffix, unless a folder is named."""
         from paceline.studies.definition import find
 
+        with expecting("study", [self.name]):
+            find(self.name)
         return self.work(f"{find(self.name).name}{suffix}")
 
 
@@ -429,6 +446,58 @@ class CompareOptions(SweepOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TraceOptions:
+    """A recording of rates, and how it is read."""
+
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A recording of rates, packed with gzip or not.")]
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="How the file is written [default: as its header or lines say]."),
+    ] = None
+    column: Annotated[str | None, typer.Option(metavar="NAME", help="Heading, or number from 0, of the rate.")] = None
+    time_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Heading, or number from 0, of the time or hold.")
+    ] = None
+    scale: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="Mbit/s of the unit of rates, such as 0.001 for kbit/s.")
+    ] = None
+    interval: Annotated[
+        str | None, typer.Option(metavar="TIME", help="How long each rate holds, of a file without times.")
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(parser=_path("folder"), metavar="DIR", help="Write trace.json and trace.csv there."),
+    ] = None
+    json: Json = False
+    plot: Annotated[bool, typer.Option("--plot", help="Write a picture to DIR/plots as well.")] = False
+    style: Style = None
+    formats: Annotated[list[PictureFormat] | None, typer.Option("--picture-format", help=_FORMAT_HELP)] = None
+    quiet: Quiet = False
+    data: Data = None
+
+    @property
+    def draws(self) -> bool:
+        """Whether a picture is drawn."""
+        return self.plot or self.style is not None or bool(self.formats)
+
+    def beside(self) -> dict[str, object]:
+        """The keys that stand beside `trace`."""
+        given = {
+            "format": self.format_,
+            "column": column_of(self.column),
+            "time_column": column_of(self.time_column),
+            "scale": self.scale,
+            "interval": self.interval,
+        }
+        return {key: value for key, value in given.items() if value is not None}
+
+
+def column_of(text: str | None) -> str | int | None:
+    """A column as an option says it: a heading, or a number from 0."""
+    return int(text) if text is not None and text.isdecimal() else text
+
+
+@dataclass(frozen=True, kw_only=True)
 class FitOptions:
     """Recordings, how they are read and fitted, and what the fit is compared with."""
 
@@ -478,6 +547,7 @@ class FitOptions:
     style: Style = None
     formats: Annotated[list[PictureFormat] | None, typer.Option("--picture-format", help=_FORMAT_HELP)] = None
     json: Json = False
+    quiet: Quiet = False
     data: Data = None
 
 
@@ -526,7 +596,8 @@ def _guests(named: list[str] | None) -> Iterator[None]:
 
     with ExitStack() as known:
         with plainly():
-            found = [guests.read(text) for text in named]
+            with expecting("controller of your own", named):
+                found = [guests.read(text) for text in named]
             if len(dict(found)) < len(found):
                 raise UsageError("--controller: found a name twice, expected a name for each")
             known.enter_context(guests.using(dict(found)))
@@ -566,7 +637,11 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
             shared.append(kept if field.default is MISSING else kept.replace(default=field.default))
 
     def command(**values: Any) -> None:
-        with _guests(values.get("controller")), _pictures(values.get("style"), values.get("formats")):
+        with (
+            _guests(values.get("controller")),
+            _pictures(values.get("style"), values.get("formats")),
+            quietly(bool(values.get("quiet"))),
+        ):
             for name, kind in classes.items():
                 values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
             function(**values)
@@ -598,7 +673,10 @@ def _set_of(text: str) -> list[tuple[str, str]]:
     try:
         found = loads(scenarios.decoded(Path(file).read_bytes(), file))
     except (OSError, TOMLDecodeError) as error:
-        raise UsageError(f"--set {text}: {error}, expected @FILE:NAME, the file with a table for each set") from None
+        said = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(
+            f"--set {text}: {file or 'no file'}: {said}, expected @FILE:NAME, the file with a table for each set"
+        ) from None
     sets = {name: table for name, table in found.items() if isinstance(table, dict)}
     if name not in sets:
         raise UsageError(f"--set {text}: found no set {name!r} in {file}, {one_of(name, list(sets))}")

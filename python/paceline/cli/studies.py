@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from paceline import disk
 from paceline.cli.options import StudyOptions
-from paceline.cli.progress import duration, study_progress
-from paceline.cli.speak import printing, say, say_remade
+from paceline.cli.progress import study_progress
+from paceline.cli.speak import duration, printing, say, say_remade
 from paceline.errors import UsageError, printable
 from paceline.studies import markdown
 from paceline.studies.definition import load

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,8 +49,9 @@ def compare(
     fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> ComparisonResult:
-    """Compares controllers; `paceline.compare` says more."""
+    """Compares controllers; `paceline.compare` says more. `say` is told how recordings are read."""
     folders = data_folders(data)
     wanted = figures.weights_of(weights)
     parts = [joined.read(Path(one)) for one in _listed("join", join)]
@@ -64,7 +65,8 @@ def compare(
     ran = Ran(State("compare", 0, 0, 0, 0), None, ())
     if of_controllers:
         chosen = _listed("flows", flows)
-        of_conditions = conditions(_listed("over", over), flows=chosen, duration=duration, warmup=warmup, data=folders)
+        listed = _listed("over", over)
+        of_conditions = conditions(listed, flows=chosen, duration=duration, warmup=warmup, data=folders, say=say)
         cases = definition.cases(of_controllers, of_conditions)
         joined.expect_alike(parts, of_controllers, of_conditions)
         chosen_seeds = _seeds(seeds)

@@ -213,7 +213,8 @@ def load(name: str | os.PathLike[str]) -> Study:
 
 def find(name: str | os.PathLike[str]) -> Path:
     """The folder of a study: a path, or a name under one of the folders that hold studies."""
-    for candidate in (Path(name), *(folder / name for folder in study_folders())):
+    own = Path(name).parent if Path(name).name == "study.toml" else Path(name)
+    for candidate in (own, *(folder / name for folder in study_folders())):
         if disk.is_file(candidate / "study.toml"):
             return candidate
     known = ", ".join(path.parent.name for path in _definitions()) or "none here"

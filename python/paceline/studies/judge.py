@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from paceline.studies.spec import DefinitionError, Named, Spec, expect_known, read
+from paceline.studies.spec import DefinitionError, Named, Spec, read
 
 HOLDS = "holds"
 IN_DIRECTION = "holds in direction"
@@ -163,7 +163,10 @@ def read_published(path: Path, rules: Mapping[str, Rule]) -> list[Published]:
     rows = list(_rows(path))
     seen: set[str] = set()
     for row in rows:
-        expect_known(f"{row.id}: rule", row.rule, rules)
+        if row.rule not in rules:
+            known = f" or one of {', '.join(rules)}" if rules else ""
+            expected = f"a table [rules.{row.rule[:40]}] in study.toml, with help, holds and direction{known}"
+            raise DefinitionError(f"{row.id}: rule", f"found {row.rule!r}, expected {expected}")
         if row.id in seen:
             raise DefinitionError(row.id, "found twice, expected each id once")
         seen.add(row.id)
@@ -178,17 +181,22 @@ def read_published(path: Path, rules: Mapping[str, Rule]) -> list[Published]:
 
 
 def _rows(path: Path) -> Iterator[Published]:
-    columns = list(Published.__struct_fields__)
+    columns, needed = list(Published.__struct_fields__), ("id", "experiment", "metric", "rule")
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
-            if list(reader.fieldnames or ()) != columns:
-                raise DefinitionError("", f"found columns {reader.fieldnames}, expected {columns}")
+            names = list(reader.fieldnames or ())
+            said, expected = f"found columns {names}", ", ".join(columns)
+            if missing := [name for name in needed if name not in names]:
+                raise DefinitionError("", f"{said}, without {', '.join(missing)}; expected {expected}")
+            if other := [name for name in names if name not in columns or names.count(name) > 1]:
+                raise DefinitionError("", f"{said}, with {other[0]!r}; expected each once of {expected}")
             for row in reader:
                 if None in row:
-                    raise DefinitionError(f"line {reader.line_num}", f"found more cells than {len(columns)} columns")
+                    raise DefinitionError(f"line {reader.line_num}", f"found more cells than {len(names)} columns")
+                whole = {**dict.fromkeys(columns, ""), "kind": "claim", **row}
                 found = {
-                    key: None if key in ("published", "metric") and not text else text for key, text in row.items()
+                    key: None if key in ("published", "metric") and not text else text for key, text in whole.items()
                 }
                 yield read(f"line {reader.line_num}", found, Published, strict=False)
     except (OSError, UnicodeDecodeError, csv.Error) as error:

@@ -158,7 +158,9 @@ def _explained(where: str, found: Any, kind: Any, said: str, steps: list[str]) -
         kind = _kind_at(kind, step)
     path = ".".join(filter(None, [where, *(str(int(step) + 1) if step.isdigit() else step for step in steps)]))
     if match := _MISSING.fullmatch(said):
-        return DefinitionError(path, f"found no key {match[1]!r}, expected one")
+        keys = _keys(kind, found)
+        others = f"; its keys are {', '.join(keys)}" if keys else ""
+        return DefinitionError(path, f"found no key {match[1]!r}, expected one{others}")
     if match := _UNKNOWN.fullmatch(said):
         return DefinitionError(path, f"found key {match[1]!r}, {one_of(match[1], _keys(kind, found))}")
     if match := _EXPECTED.fullmatch(said):
