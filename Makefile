@@ -46,8 +46,8 @@ build: prerequisites ## Install what is needed into .venv and build the program:
 	@flock target/.building $(MAKE) --no-print-directory -j 2 $(VENV)/.built
 
 .PHONY: demo
-demo: build ## Run the main job, one SCReAM call over a 5G link, and name the report it wrote
-	@$(BIN)/paceline study scream-5g --out $(OUT) --chart
+demo: build ## Repeat a study of SCReAM over 5G, judge it, and name the report
+	@$(BIN)/paceline demo --out $(OUT)
 
 .PHONY: test
 test: developers test-rust test-python ## Run the tests that need no free machine: all pure ones, and a call over loopback

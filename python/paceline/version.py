@@ -13,6 +13,7 @@ from paceline import _core
 AFTERWARDS = (
     "cli",
     "comparison",
+    "library",
     "plots",
     "studies/judge.py",
     "studies/queries.py",

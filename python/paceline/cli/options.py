@@ -87,6 +87,8 @@ Data = Annotated[
 ]
 
 
+Out = Annotated[Path, typer.Option(parser=_path("folder"), metavar="DIR", help="Where results and report go.")]
+"""The folder of results that a command has a place for anyhow."""
 Guests = Annotated[
     list[str] | None,
     typer.Option(
