@@ -15,6 +15,7 @@ AFTERWARDS = (
     "comparison",
     "library",
     "plots",
+    "starts.py",
     "studies/judge.py",
     "studies/queries.py",
     "studies/query_process.py",
