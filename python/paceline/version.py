@@ -14,6 +14,7 @@ AFTERWARDS = (
     "cli",
     "comparison",
     "library",
+    "notebook.py",
     "plots",
     "starts.py",
     "studies/judge.py",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from paceline.plots.svg import slim
@@ -61,11 +62,22 @@ MANY_DECADES = 300
 def new_figure(width: float = 8.0, height: float = 3.6) -> Figure:
     """An empty figure, drawn without a display and without global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    figure = _drawing()(figsize=(width, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     return figure
+
+
+@cache
+def _drawing() -> type[Figure]:
+    """A figure that a notebook shows, made when the first is drawn: matplotlib takes long to load."""
+    from matplotlib.figure import Figure
+
+    class Drawing(Figure):
+        def _repr_png_(self) -> bytes:
+            return image(self, "png")
+
+    return Drawing
 
 
 def settings() -> Any:

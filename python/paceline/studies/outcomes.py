@@ -164,6 +164,20 @@ class StudyResult:
         """How many published figures got which verdict."""
         return dict(Counter(row.verdict for row in self.comparison))
 
+    def _repr_html_(self) -> str:
+        from paceline.notebook import of_many
+
+        about = [f"{self.state.finished:,} experiments, {self.state.failed:,} failed"]
+        about += ["; ".join(f"{verdict}: {count}" for verdict, count in self.verdicts.items())]
+        about += [] if self.missing is None else [f"On generated traces: {self.missing}"]
+        heading = ("figure or claim", "published", "ours", "unit", "verdict")
+        rows = [
+            (line.published.statement, line.published.published, line.ours, line.published.unit, line.verdict)
+            for line in self.comparison
+            if line.ours is not None
+        ]
+        return of_many(self.study.title, about, heading, rows, self.report)
+
     @property
     def judged_without_data(self) -> int:
         """How many figures were judged on generated traces: the verdict says so."""
