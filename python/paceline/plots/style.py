@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from functools import cache
+from logging import getLogger
 from typing import TYPE_CHECKING, Any
 
 from paceline.plots.svg import slim
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from paceline.outputs import OutputFolder
+
+# Where its usual folders cannot be written, matplotlib has a temporary one for its fonts, and says so in every process.
+_SAID = ("mkdir -p failed", "Matplotlib created a temporary cache directory")
+getLogger("matplotlib").addFilter(lambda record: not record.getMessage().startswith(_SAID))
 
 # Okabe and Ito's palette.
 BLUE = "#0072B2"
