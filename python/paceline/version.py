@@ -11,6 +11,7 @@ from pathlib import Path
 from paceline import _core
 
 AFTERWARDS = (
+    "archives",
     "cli",
     "comparison",
     "library",

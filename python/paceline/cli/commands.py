@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from paceline.browser.chromium import Congestion
-from paceline.cli import demo, listing, new
+from paceline.cli import archive, demo, listing, new
 from paceline.cli.many import TakesMany
 from paceline.cli.options import (
     CallRole,
@@ -79,6 +79,7 @@ def root(
 
 app.command("demo")(demo.command)
 app.command("new")(new.command)
+app.command("archive")(archive.command)
 
 
 @app.command()
