@@ -14,7 +14,7 @@ AFTERWARDS = (
     "archives",
     "cli",
     "comparison",
-    "library",
+    "library/guests",
     "notebook.py",
     "plots",
     "starts.py",
