@@ -38,7 +38,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f \( -name '*.rs
 .PHONY: help
 help: ## Show what can be made
 	@echo "Paceline: make TARGET, where TARGET is"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # One at a time in a clone; the second waits, and finds everything done.
 .PHONY: build
@@ -49,8 +49,8 @@ build: prerequisites ## Install what is needed into .venv and build the program:
 	@flock target/.building $(MAKE) --no-print-directory -j 2 $(VENV)/.built
 
 .PHONY: demo
-demo: build ## Run the main job, one SCReAM call over a 5G link, and name the report it wrote
-	@$(BIN)/paceline study scream-5g --out $(OUT) --chart
+demo: build ## Repeat a study of SCReAM over 5G, judge it, and name the report
+	@$(BIN)/paceline demo --out $(OUT)
 
 .PHONY: test
 test: room developers test-rust test-python ## Run the tests that need no free machine: all pure ones, and a call over loopback
@@ -160,6 +160,10 @@ wheel: $(PROFILE) ## Build the release wheel, profile-guided, into dist/
 	$(call unpacked_wheel,$(GUIDED),$(PGO_DIR)/guided)
 	@mkdir -p dist
 	@cp -v $(PGO_DIR)/guided/wheel/*.whl dist
+
+.PHONY: check-wheel
+check-wheel: ## Install the newest wheel of dist/ into a fresh environment, and take a newcomer's first steps with it
+	@PYTHON="$(PYTHON)" .ci/check-wheel
 
 .PHONY: release
 release: ## Check and build what a version publishes (VERSION=1.2.3); with PUBLISH=1, tag and upload it

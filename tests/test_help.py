@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from conftest import ROOT, Run
+from conftest import Run
 from paceline.cli.meanings import _FAMILIES, _TABLES
 from paceline.figures import every_figure
 from paceline.simulation import registry
@@ -132,8 +132,3 @@ def test_all_that_is_registered_can_be_explained(cli: Run) -> None:
     names |= {entry["kind"] for family, found in registry().items() for entry in found if family in _FAMILIES}
     names |= {one.name for one in every_figure()}
     assert [name for name in sorted(names)[::7] if cli("help", name).returncode] == []
-
-
-def test_the_glossary_is_the_page(cli: Run) -> None:
-    page, copy = (ROOT / name for name in ("docs/glossary.md", "python/paceline/cli/glossary.md"))
-    assert page.read_bytes() == copy.read_bytes(), "make docs"

@@ -171,6 +171,11 @@ class Result:
             return f"in {end:g} s the flows gave no sample (sample = {interval!r})"
         return "none of those asked for fits the run"
 
+    def _repr_html_(self) -> str:
+        from paceline.notebook import of_run
+
+        return of_run(self)
+
     def __repr__(self) -> str:
         return f"<paceline.Result {self.summary.get('name')!r}, {self.summary.get('duration_s')} s>"
 

@@ -7,11 +7,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from paceline import _core, disk
-from paceline.errors import CORE_SCENARIO_ERROR, DataNotFound, ScenarioError, UsageError
+from paceline import _core, disk, library
+from paceline.errors import CORE_SCENARIO_ERROR, LONGEST_FOUND, DataNotFound, ScenarioError, UsageError
 from paceline.toml import loads
 
 ScenarioLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
@@ -80,17 +81,29 @@ def _text_and_file(scenario: ScenarioLike) -> tuple[str, str | None]:
         return scenario, None
     if not isinstance(scenario, (str, os.PathLike)):
         raise UsageError(f"scenario: found {scenario!r}, expected a path, a TOML text or a dictionary")
-    path = Path(scenario)
+    path = found_by_name(scenario)
     try:
         return decoded(path.read_bytes(), str(path)), str(path)
     except FileNotFoundError:
-        raise DataNotFound(f"{path}: no such scenario file") from None
+        raise DataNotFound(f"{path}: no such scenario file{_nearest(path)}") from None
     except IsADirectoryError:
         raise ScenarioError(f"{path}: found a folder, expected a scenario file (TOML)") from None
     except OSError as error:
         raise DataNotFound(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"scenario: found {str(path)!r}, expected the path of a file: {error}") from None
+
+
+def found_by_name(scenario: str | os.PathLike[str]) -> Path:
+    """The path of a scenario, given by its path or by its name: under `scenarios` here, or of one that comes along."""
+    path = Path(scenario)
+    named = None if disk.is_file(path) or disk.is_folder(path) else library.scenario(os.fspath(scenario))
+    return named or path
+
+
+def _nearest(path: Path) -> str:
+    near = get_close_matches(path.stem[:LONGEST_FOUND], library.scenarios(), 1, 0.7)
+    return f"; did you mean {near[0]!r}? That name is known in any folder" if near else ""
 
 
 def decoded(content: bytes, name: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from paceline.browser.chromium import Congestion
-from paceline.cli import listing
+from paceline.cli import archive, demo, listing, new
 from paceline.cli.many import TakesMany
 from paceline.cli.options import (
     CallRole,
@@ -80,6 +80,11 @@ def root(
     ] = False,
 ) -> None:
     """Congestion control for real-time media: simulate a call, run it over real sockets, repeat a paper's study."""
+
+
+app.command("demo")(demo.command)
+app.command("new")(new.command)
+app.command("archive")(archive.command)
 
 
 @app.command()

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from paceline import library
 from paceline.cli.tables import wrapped
 from paceline.errors import LONGEST_FOUND, UsageError, one_of, printable
 from paceline.simulation import registry
@@ -23,15 +24,13 @@ NEAR = 3
 @cache
 def kinds() -> tuple[str, ...]:
     """The lists: everything that scenarios choose from, and the parts of studies."""
-    return (*registry(), "studies", "designs")
+    return (*registry(), "scenarios", "studies", "designs")
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
     """Everything of one kind."""
-    if kind == "studies":
-        from paceline.studies.definition import known_studies
-
-        return [{"kind": name, "help": title} for name, title in known_studies()]
+    if kind in ("studies", "scenarios"):
+        return [{"kind": name, "help": title} for name, title in library.titles(kind)]
     if kind == "designs":
         from paceline.studies.designs import KINDS
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+from paceline import library
 from paceline.cli.listing import nearest, said
 from paceline.errors import UsageError
 from paceline.figures import every_figure
@@ -174,8 +174,8 @@ def _figures() -> Iterator[Meaning]:
 
 
 def _glossary() -> Iterator[Meaning]:
-    """The rows of docs/glossary.md, of which a copy stands beside this file."""
-    text = (Path(__file__).parent / "glossary.md").read_text(encoding="utf-8")
+    """The rows of docs/glossary.md."""
+    text = (library.HOME / "glossary.md").read_text(encoding="utf-8")
     for row in _ROW.finditer(text):
         code = _CODE.findall(row["code"])
         about = (row["meaning"].replace("`", ""), *([f"Written: {', '.join(code)}"] if code else []))

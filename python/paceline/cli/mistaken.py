@@ -87,12 +87,12 @@ def _folder(path: Path) -> str | None:
 
 
 def _name(word: str) -> str | None:
-    from paceline.studies.definition import study_folders
+    from paceline import library
 
     for family, found in registry().items():
         if family != "tables" and any(one["kind"] == word for one in found):
             return _KINDS.get(family, family.removesuffix("s"))
-    if any(disk.is_file(folder / word / "study.toml") for folder in study_folders()):
+    if any(disk.is_file(folder / word / "study.toml") for folder in library.folders("studies")):
         return "study"
     return None
 

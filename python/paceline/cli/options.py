@@ -121,6 +121,8 @@ Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Say nothing of progress: results, warnings and errors alone.")
 ]
 """Whether a command is silent while it works, which `flat` sees to."""
+Out = Annotated[Path, typer.Option(parser=_path("folder"), metavar="DIR", help="Where results and report go.")]
+"""The folder of results that a command has a place for anyhow."""
 Guests = Annotated[
     list[str] | None,
     typer.Option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from paceline import disk
@@ -14,7 +15,7 @@ from paceline.errors import UsageError, printable
 from paceline.studies import markdown
 from paceline.studies.definition import load
 from paceline.studies.engine import Plan, plan, prepare, run_study
-from paceline.studies.judge import DOES_NOT_HOLD, NO_DATA, NO_FIGURE
+from paceline.studies.judge import DOES_NOT_HOLD, NO_DATA, NO_FIGURE, ON_GENERATED
 from paceline.studies.outcomes import Judged, SensitivityResult, StudyResult, TuningResult
 from paceline.studies.sensitivity import sensitivity
 from paceline.studies.tune import tune
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 AMISS = (DOES_NOT_HOLD, NO_DATA, NO_FIGURE)
 """Verdicts that `--strict` refuses."""
+BESIDE_BARS = 54
+"""Letters before and behind the bars of a chart."""
 TABLES_PRINTED = 8
 """More tables than these stand in the report alone."""
 
@@ -41,13 +44,16 @@ def run(options: StudyOptions, *, chart: bool, write_verdict: bool, strict: bool
     if result.missing:
         say(f"WARNING: {result.missing}.")
         say("WARNING: generated traces took its place: this is not a comparison with the paper's data.")
+        if result.judged_without_data:
+            free = f"{result.judged_without_data} figures and claims do not depend on it"
+            say(f"{free}: their verdicts end with{ON_GENERATED!r}.")
         if write_verdict:
             raise UsageError(f"--write-verdict: {result.missing}, so there is no verdict; the README stays as it was")
     if write_verdict:
         _write_verdict(result)
     if chart and not options.json:
         with printing():
-            _print_charts(result)
+            print_charts(result)
     _put(options, _document(result), lambda: _print(result))
     if result.error is not None:
         say(
@@ -138,16 +144,18 @@ def _print_tables(tables: Mapping[str, Cells]) -> None:
         print(f"{len(tables) - TABLES_PRINTED} tables more stand in the report")
 
 
-def _print_charts(result: StudyResult) -> None:
+def print_charts(result: StudyResult) -> None:
+    """Draws the experiments that have pictures in the terminal."""
     import pandas as pd
 
     from paceline.cli.chart import chart
 
+    width = max(10, min(60, get_terminal_size().columns - BESIDE_BARS))
     for name, design in result.study.named.items():
         folder = result.out / "experiments" / name
         if getattr(design.spec, "figures", ()) and (folder / "flows.parquet").is_file():
             flows, links = (pd.read_parquet(folder / f"{half}.parquet") for half in ("flows", "links"))
-            print(printable(design.title), *chart(flows, links), "", sep="\n")
+            print(printable(design.title), *chart(flows, links, width), "", sep="\n")
 
 
 def _put(options: StudyOptions, document: Mapping[str, object], in_words: Callable[[], None]) -> None:

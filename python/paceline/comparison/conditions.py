@@ -17,7 +17,7 @@ from paceline.comparison.contenders import OF_TRANSPORTS, Contender
 from paceline.errors import DataNotFound, ScenarioError, UsageError
 from paceline.fitting.recordings import peak_mbps
 from paceline.frames import find
-from paceline.scenario import ScenarioText, as_pairs, read
+from paceline.scenario import ScenarioText, as_pairs, found_by_name, read
 from paceline.simulation import registry
 from paceline.toml import loads
 from paceline.video.figures import seconds
@@ -173,9 +173,11 @@ def _condition(
     path = Path(words)
     phrase = grammar.Phrase(None, words, {}) if disk.is_file(path) else grammar.read("over", words)
     path = Path(phrase.head)
+    networks = [one["kind"] for one in registry().get("networks", ())]
+    if path.suffix != ".toml" and phrase.head not in networks:
+        path = found_by_name(phrase.head)
     if path.suffix == ".toml":
         return _scenario(phrase.label, read(path), phrase.values, flows, times, data)
-    networks = [one["kind"] for one in registry().get("networks", ())]
     if phrase.head in networks and not disk.is_file(path):
         table = _call(phrase.head, {"network": phrase.head}, phrase.values, times)
         kind, name = "network", phrase.head

@@ -109,6 +109,13 @@ class ComparisonResult:
         """One row per run with all figures, the seed, the error, and the command that repeats it alone."""
         return self.out / "results.parquet"
 
+    def _repr_html_(self) -> str:
+        from paceline.notebook import of_many
+
+        about = f"{self.state.total:,} runs, {self.state.failed:,} failed; compared with {self.baseline}"
+        rows = self.medians.itertuples(index=False)
+        return of_many("Medians of each controller", [about], list(self.medians.columns), rows, self.report)
+
     def flows(self, condition: str, controller: str) -> pd.DataFrame:
         """The time series of the flows of the first seed."""
         needed = ("throughput_mbps", "one_way_delay_ms", "queue_delay_ms", "frame_delay_ms")

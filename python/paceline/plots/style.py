@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from logging import getLogger
 from typing import TYPE_CHECKING, Any
 
 from paceline.plots.styles import (
@@ -41,6 +42,11 @@ __all__ = [
     "heading", "image", "legend", "logarithmic", "new_figure", "note", "settings", "shortened",
     "spans_decades", "stage_pictures", "time_axis", "value_axis",
 ]  # fmt: skip
+
+# Where its usual folders cannot be written, matplotlib has a temporary one for its fonts, and says so in every process.
+_SAID = ("mkdir -p failed", "Matplotlib created a temporary cache directory")
+getLogger("matplotlib").addFilter(lambda record: not record.getMessage().startswith(_SAID))
+
 
 NAME_LETTERS = 40
 TITLE_LETTERS = 80

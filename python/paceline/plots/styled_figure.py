@@ -90,6 +90,12 @@ class StyledFigure(Figure):
             self.fit()
             super().savefig(fname, *args, **how)
 
+    def _repr_png_(self) -> bytes:
+        """The picture where a notebook shows a value."""
+        from paceline.plots.style import image
+
+        return image(self, "png")
+
     def __getstate__(self) -> Any:
         # A copy in another process keeps its arrangement.
         state: Any = super().__getstate__()

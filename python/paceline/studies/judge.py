@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from paceline.studies.spec import DefinitionError, Named, Spec, read
+from paceline.studies.spec import DefinitionError, Named, Spec, expect_known, read
 
 HOLDS = "holds"
 IN_DIRECTION = "holds in direction"
 DOES_NOT_HOLD = "does not hold"
 NOT_JUDGED = "not judged"
+ON_GENERATED = " on generated traces"
+"""Words behind a verdict that was found without the study's recordings."""
 NO_DATA = "not judged: no data"
 NO_FIGURE = "not judged: no figure of ours"
-VERDICTS = (HOLDS, IN_DIRECTION, DOES_NOT_HOLD, NOT_JUDGED, NO_DATA, NO_FIGURE)
+_FOUND = (HOLDS, IN_DIRECTION, DOES_NOT_HOLD)
+VERDICTS = (*_FOUND, *(f"{verdict}{ON_GENERATED}" for verdict in _FOUND), NOT_JUDGED, NO_DATA, NO_FIGURE)
 
 
 class Rule(Named, frozen=True, kw_only=True):
@@ -152,10 +155,27 @@ class Comparison:
         return 100.0 * self.difference / abs(self.published.published)
 
 
-def judged(rule: Rule, published: Published, ours: float | None, has_data: bool) -> str:
-    """The verdict of a figure, which is none where the study's data was not there."""
+def judged(rule: Rule, published: Published, ours: float | None, has_data: bool, is_free: bool = False) -> str:
+    """The verdict of a figure.
+
+    Where the study's recordings were not there it is none, unless the figure `is_free` of them: then the same rule
+    judges, and the verdict says that the traces were generated.
+    """
     verdict = rule.verdict(published.published, ours)
-    return verdict if has_data or verdict == NOT_JUDGED else NO_DATA
+    if has_data or verdict == NOT_JUDGED:
+        return verdict
+    return f"{verdict}{ON_GENERATED}" if is_free and verdict in _FOUND else NO_DATA
+
+
+def expect_judged(key: str, ids: Collection[str], lines: Iterable[Published], rules: Mapping[str, Rule]) -> None:
+    """Refuses names of figures that there are not, and of those that no rule judges.
+
+    Raises:
+        DefinitionError: The key names such a figure.
+    """
+    known = [line.id for line in lines if rules[line.rule].judged]
+    for one in ids:
+        expect_known(key, one, known)
 
 
 def read_published(path: Path, rules: Mapping[str, Rule]) -> list[Published]:

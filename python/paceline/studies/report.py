@@ -84,6 +84,7 @@ def render(result: StudyResult, svgs: dict[str, str]) -> str:
         "study.html",
         study=study,
         missing=result.missing,
+        generated=result.judged_without_data,
         state=result.state,
         counts=[(verdict, result.verdicts[verdict]) for verdict in VERDICTS if verdict in result.verdicts],
         total=len(result.comparison),
