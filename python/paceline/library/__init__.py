@@ -1,6 +1,6 @@
 """Studies, scenarios and starts that come along with the package: they are found in any folder.
 
-`studies`, `scenarios`, `guests`, `notebooks` and the glossary are links into the repository; a wheel has the files in place
+`studies`, `scenarios`, `guests`, `notebooks` and the glossary are links into the repository; a wheel has files in place
 of the links (`[tool.maturin]` in pyproject.toml). A name is looked up in the working folder first, and here then.
 """
 
