@@ -41,7 +41,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f \( -name '*.rs
 .PHONY: help
 help: ## Show what can be made
 	@echo "Paceline: make TARGET, where TARGET is"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # One at a time in a clone; the second waits, and finds everything done.
 .PHONY: build
@@ -52,8 +52,8 @@ build: prerequisites ## Install what is needed into .venv and build the program:
 	@flock target/.building $(MAKE) --no-print-directory -j 2 $(VENV)/.built
 
 .PHONY: demo
-demo: build ## Run the main job, one SCReAM call over a 5G link, and name the report it wrote
-	@$(BIN)/paceline study scream-5g --out $(OUT) --chart
+demo: build ## Repeat a study of SCReAM over 5G, judge it, and name the report
+	@$(BIN)/paceline demo --out $(OUT)
 
 .PHONY: test
 test: room developers test-rust test-python ## Run the tests that need no free machine: all pure ones, and a call over loopback
@@ -99,8 +99,8 @@ test-python: developers
 .PHONY: lint
 lint: room developers ## Check format, lints, types, links, spelling and subjects of commits
 	cargo fmt --all --check
-	$(BIN)/ruff check python tests benches
-	$(BIN)/ruff format --check python tests benches
+	$(BIN)/ruff check python tests benches site
+	$(BIN)/ruff format --check python tests benches site
 	$(BIN)/typos
 	@! git log --format='%h %s' $(SUBJECTS_FROM)..HEAD | grep -E '^[^ ]+ .{73}' || \
 		{ echo "a commit's subject has more than 72 characters" >&2; exit 1; }
@@ -118,6 +118,11 @@ docs: examples ## Write the pages and the C header anew that are generated from 
 	@$(EXAMPLES)/header > $(HEADER)
 	@for page in $(PAGES); do $(EXAMPLES)/$$page > docs/$$page.md; done
 	@for page in $(REFERENCE); do $(EXAMPLES)/scenario-reference $$page > docs/$$page.md; done
+
+.PHONY: site
+site: build $(VENV)/.docs ## Make the site of the documentation into out/site, and check every link and anchor of it
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet -f site/mkdocs.yml
+	@echo out/site/index.html
 
 .PHONY: examples
 examples: prerequisites
@@ -156,8 +161,8 @@ bare-metal: prerequisites
 .PHONY: format
 format: build ## Bring Rust and Python into the project's format
 	cargo fmt --all
-	$(BIN)/ruff check --quiet --fix python tests benches
-	$(BIN)/ruff format --quiet python tests benches
+	$(BIN)/ruff check --quiet --fix python tests benches site
+	$(BIN)/ruff format --quiet python tests benches site
 
 .PHONY: wheel
 wheel: $(PROFILE) ## Build the release wheel, profile-guided, into dist/
@@ -165,6 +170,10 @@ wheel: $(PROFILE) ## Build the release wheel, profile-guided, into dist/
 	$(call unpacked_wheel,$(GUIDED),$(PGO_DIR)/guided)
 	@mkdir -p dist
 	@cp -v $(PGO_DIR)/guided/wheel/*.whl dist
+
+.PHONY: check-wheel
+check-wheel: ## Install the newest wheel of dist/ into a fresh environment, and take a newcomer's first steps with it
+	@PYTHON="$(PYTHON)" .ci/check-wheel
 
 .PHONY: release
 release: ## Check and build what a version publishes (VERSION=1.2.3); with PUBLISH=1, tag and upload it
@@ -210,10 +219,11 @@ picture: build ## Draw the README's picture anew
 	@echo "docs/images/overview.png"
 
 .PHONY: lock
-lock: $(VENV)/.installed ## Choose the newest Python dependencies and write requirements-dev.lock and requirements.lock
+lock: $(VENV)/.installed ## Choose the newest Python dependencies and write the files requirements*.lock
 	$(BIN)/python -m pip install --quiet uv
 	$(call locked,dev,--upgrade,requirements-dev.lock)
-	@cp requirements-dev.lock requirements.lock # Without --upgrade, versions stay what they are in the file.
+	@for file in requirements-docs.lock requirements.lock; do cp requirements-dev.lock $$file; done # Without --upgrade, versions stay what they are in the file.
+	$(call locked,docs,,requirements-docs.lock)
 	$(call locked,build,,requirements.lock)
 
 .PHONY: clean
@@ -236,6 +246,11 @@ developers: build $(VENV)/.developers
 $(VENV)/.developers: requirements-dev.lock | build
 	@echo "Installing what tests and lints need into $(VENV)"
 	@$(PIP) -r requirements-dev.lock
+	@touch $@
+
+$(VENV)/.docs: requirements-docs.lock | build
+	@echo "Installing what the site needs into $(VENV)"
+	@$(PIP) -r requirements-docs.lock
 	@touch $@
 
 # What the extension links, beside Python's dependencies: neither waits for the other.

@@ -209,3 +209,42 @@ def test_the_summary_holds_the_declared_figures(call: paceline.Result) -> None:
     for table, values in (("flows.NAME", flow), ("links.NAME", link), ("flows.NAME.frames", flow["frames"])):
         assert list(values) == [figure.name for figure in figures(table).values() if figure.summary]
     assert link["offered"] == link["delivered"] + link["dropped"] + link["lost"] + link["waiting"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "pairs"),
+    [
+        ({"links": {"bottleneck": {"delay": "20ms"}}}, [("links.bottleneck.delay", '"20ms"')]),
+        ({"links.bottleneck": {"delay": "20ms"}}, [("links.bottleneck.delay", '"20ms"')]),
+        ({"links": {"bottleneck": {"queue": {"packets": 50}}}}, [("links.bottleneck.queue.packets", "50")]),
+        (
+            {"links": {"bottleneck": {"queue": {"kind": "codel"}}}},
+            [("links.bottleneck.queue", '{ "kind" = "codel" }')],
+        ),
+        ({"links": {"other": {"rate": "1Mbps"}}}, [("links.other", '{ "rate" = "1Mbps" }')]),
+        ({"links": {}}, []),
+        ({"flows.video.ecn": "l4s", "seed": 3}, [("flows.video.ecn", '"l4s"'), ("seed", "3")]),
+        ({"flows": {"a.b": {"ecn": "l4s"}}}, [('flows."a.b"', '{ "ecn" = "l4s" }')]),
+    ],
+)
+def test_nested_overrides_merge(overrides: dict[str, object], pairs: list[tuple[str, str]]) -> None:
+    assert paceline.scenario.read(CALL, overrides=overrides).overrides == pairs
+
+
+def test_merged_overrides_keep_the_rest_of_the_table() -> None:
+    changed = {"duration": "1s", "links": {"bottleneck": {"delay": "33ms", "queue": {"packets": 50}}}}
+    resolved = paceline.toml.loads(paceline.run(CALL, overrides=changed).scenario)["links"]["bottleneck"]
+    assert resolved["delay"] == "33ms"
+    assert resolved["queue"] == {"kind": "droptail", "packets": 50}
+    assert len(resolved["rate"]["steps"]) == 2
+    quoted = paceline.toml.loads(CALL.replace("flows.video", 'flows."a.b"'))
+    with pytest.raises(paceline.ScenarioError, match="ecn"):
+        paceline.run(quoted, overrides={"flows": {"a.b": {"ecn": "l5s"}}})
+
+
+@pytest.mark.parametrize(
+    "overrides", [{1: {"a": 2}}, {"": {"a": 2}}, {"links": {"": {}}}, {"..": {"a": 1}}, {"name": {"a": 1}}]
+)
+def test_odd_overrides_are_said(overrides: dict[object, object]) -> None:
+    with pytest.raises(paceline.PacelineError):
+        paceline.run(CALL, overrides=overrides)  # type: ignore[arg-type]

@@ -5,9 +5,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import paceline
 from conftest import CALL, Run
 from processes import PATIENCE_S, as_in_a_terminal, until
 
@@ -233,3 +235,63 @@ def test_ctrl_c_in_the_middle_writes_nothing(call_file: Path) -> None:
     assert process.returncode == 1
     assert "interrupted: nothing was written" in said
     assert not out.exists()
+
+
+ABSURD = [10**400, -(10**400), 2**64, 0, -1, 1.5, "4", b"4", [4], True]
+
+
+@pytest.mark.parametrize("count", ABSURD, ids=lambda count: f"{type(count).__name__} {str(count)[:10]}")
+def test_absurd_counts_from_python_are_said(call_file: Path, tmp_path: Path, count: Any) -> None:
+    for call in (
+        lambda: paceline.run(call_file, threads=count),
+        lambda: paceline.compare(["urcp", "um"], over=call_file, seeds=1, out=tmp_path / "out", workers=count),
+    ):
+        with pytest.raises(paceline.UsageError, match=r"(threads|workers): found .{1,40}, expected 1 or more"):
+            call()
+
+
+@pytest.mark.parametrize("weight", [10**400, -1, float("nan"), "x", None])
+def test_absurd_weights_are_said(call_file: Path, tmp_path: Path, weight: Any) -> None:
+    with pytest.raises(paceline.UsageError, match="weights: found delay="):
+        paceline.compare(["urcp", "um"], over=call_file, out=tmp_path / "out", weights={"delay": weight})
+
+
+@pytest.mark.parametrize("place", [None, 3, b"sender", ["sender"]])
+def test_a_place_of_capture_is_a_word(call_file: Path, tmp_path: Path, place: Any) -> None:
+    with pytest.raises(paceline.UsageError, match=r"pcap_at: found .*, expected one of sender"):
+        paceline.run(call_file, pcap=tmp_path / "x.pcapng", pcap_at=place)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "call.json"], ["a JSON document", "scenarios are TOML"]),
+        (["run", "call.toml", "--duration", "5s"], ["--set duration=VALUE"]),
+        (["run", "call.toml", "--rate", "5Mbps"], ["--set links.NAME.rate=VALUE"]),
+        (["run", "call.toml", "--ecn", "l4s"], ["--set flows.NAME.ecn=VALUE"]),
+        (["run", "call.toml", "--draww"], ["No such option: --draww", "--draw"]),
+        (["run", "call.toml", "--controller", "gcc"], ["a controller", "--set flows.NAME.controller=gcc"]),
+        (["run", "call.toml", "--set", "@sets.toml:x"], ["sets.toml: No such file or directory", "@FILE:NAME"]),
+        (["run", "callx.toml"], ["no such scenario file; near it: call.toml"]),
+        (["merge", "nope", "neither"], ["nope: no such folder"]),
+        (["probe", "wimaxx"], ["near it: wimax"]),
+        (["compare", "urcp", "um", "--over", "call.toml", "--weights", "delay"], ["'delay' without a number"]),
+        (["compare", "call.toml"], ["a scenario", "--over call.toml", "expected a controller"]),
+        (["list", "controller"], ["did you mean 'controllers'?"]),
+        (["study", "call.toml"], ["a scenario", "expected a study"]),
+    ],
+)
+def test_mistakes_of_newcomers_are_told_the_way(
+    cli: Run, call_file: Path, tmp_path: Path, words: list[str], said: list[str]
+) -> None:
+    (tmp_path / "cwd" / "call.toml").write_text(call_file.read_text())
+    (tmp_path / "cwd" / "call.json").write_text('{"duration": "5s"}')
+    done = cli(*words)
+    assert done.returncode == 2
+    assert [part for part in said if part not in done.stderr] == [], done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_none_is_no_value_of_a_scenario(call_file: Path) -> None:
+    with pytest.raises(paceline.UsageError, match="found None as a value, expected one that TOML has"):
+        paceline.run(call_file, overrides={"duration": None})

@@ -220,7 +220,7 @@ def test_a_run_without_files_loads_nothing_heavy(call_file: Path) -> None:
 
 
 def test_list_says_what_must_be_given(cli: Run) -> None:
-    traces, queues = (cli("list", kind).stdout for kind in ("traces", "queues"))
+    traces, queues = (cli("list", kind, "--full").stdout for kind in ("traces", "queues"))
     assert "interval (must be given)  (time, from 1ns)" in traces
     assert "interval (may be left out)  (time, from 1ns)" in traces
     assert "packets (one of these must be given)  (count, from 1)" in queues

@@ -11,7 +11,7 @@ import pytest
 from paceline.comparison import ranking, statistics
 from paceline.comparison.figures import FIGURES, OfFlows, metrics, weights_of
 from paceline.errors import UsageError
-from paceline.plots import comparison
+from paceline.plots import rate_delay
 
 FIGURE_COLUMNS = [one.column for one in FIGURES.values()]
 
@@ -234,7 +234,7 @@ def test_weights_that_are_written_wrongly(wrong: str) -> None:
 
 def test_an_ellipse_has_the_points_deviations() -> None:
     points = np.random.default_rng(3).normal(0, 1, (2000, 2)) @ np.diag([5.0, 0.5]) + [10.0, 3.0]
-    outline = comparison.ellipse(points)
+    outline = rate_delay.ellipse(points)
     assert np.ptp(outline, axis=0) == pytest.approx([10.0, 1.0], rel=0.06)
     assert outline[:-1].mean(axis=0) == pytest.approx([10.0, 3.0], abs=0.3)
-    assert np.isfinite(comparison.ellipse(np.ones((4, 2)))).all()
+    assert np.isfinite(rate_delay.ellipse(np.ones((4, 2)))).all()

@@ -7,7 +7,8 @@ import pytest
 
 import paceline
 from conftest import CALL, ROOT
-from paceline.comparison import conditions, grammar, traces
+from paceline import trace_files
+from paceline.comparison import conditions, grammar
 from paceline.comparison.contenders import contenders
 from paceline.errors import DataNotFound, ScenarioError, UsageError
 from paceline.scenario import ScenarioText
@@ -198,9 +199,9 @@ def test_the_format_of_a_recording_is_told_where_there_is_only_one(
     file.write_text(lines)
     if expected is None:
         with pytest.raises(UsageError, match="FILE,format=NAME"):
-            traces.format_of(file)
+            trace_files.format_of(file)
     else:
-        assert traces.format_of(file) == expected
+        assert trace_files.format_of(file) == expected
 
 
 @pytest.mark.parametrize(
@@ -226,7 +227,7 @@ def test_all_have_the_same_bitrates_unless_asked(controller: str, flow: str, exp
 def test_a_clock_that_steps_back_once_is_a_clock(tmp_path: Path) -> None:
     file = tmp_path / "trace.txt"
     file.write_text("".join(f"{second - 3 * (second == 20)} {second % 3}\n" for second in range(40)))
-    assert traces.format_of(file) == "time-mbps"
+    assert trace_files.format_of(file) == "time-mbps"
 
 
 def test_a_recording_becomes_a_call_whose_media_can_fill_it(tmp_path: Path) -> None:

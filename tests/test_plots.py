@@ -56,7 +56,7 @@ def test_throughput_stands_beside_the_link_rate(call: paceline.Result) -> None:
 def test_delays_hold_all_three(call: paceline.Result) -> None:
     rows = table("delays", call)
     names = ["send-queue delay", "smoothed RTT", "queue delay"]
-    assert list(rows.columns) == ["time_s", "who", *names]
+    assert list(rows.columns) == ["time_s", "who", "controller", *names]
 
 
 def test_delay_quantiles_are_those_of_the_summary(call: paceline.Result) -> None:
@@ -127,8 +127,8 @@ def test_coupled_flows_show_their_rates_under_the_sum(call: paceline.Result, cou
     assert labels == ["sum of the group", "late: rate given", "video: rate given"]
 
 
-OTHERS = ("original_frames", "psnr", "received")
-"""Pictures of runs that this file does not have; those of real video stand in test_video."""
+OTHERS = ("original_frames", "psnr", "received", "frames", "delay_cdf")
+"""Pictures of runs that this file does not have, in test_video, and distributions, in test_pictures."""
 
 
 @pytest.fixture(scope="module")

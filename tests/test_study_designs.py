@@ -385,7 +385,7 @@ def test_pictures_show_the_metrics_over_what_was_varied(little: Path, tmp_path: 
     target, mss = [axes for axes in figures["levels"].axes if axes.get_visible()]
     rates = targets["metric.rate"].mean()
     assert [list(line) for line in target.lines[0].get_data()] == [[20, 60, 100], pytest.approx(list(rates))]
-    assert (target.get_title(loc="left"), list(mss.lines[0].get_xdata())) == ("target, ms", [900, 1200])
+    assert (target.get_xlabel(), list(mss.lines[0].get_xdata())) == ("target, ms", [900, 1200])
     bars = target.collections[0].get_segments()
     by_seed = single[single["factor.target"] == 20][["seed", "metric.rate"]].groupby("seed").mean()["metric.rate"]
     low, high = stats.t.interval(0.95, 1, by_seed.mean(), stats.sem(by_seed))
@@ -446,3 +446,18 @@ def test_a_value_is_written_without_exponent_and_whole_in_nanoseconds() -> None:
     assert [factor.near(value) for value in (1.23456789, 0.0000004, 12.0)] == [1.23457, 0.0, 10]
     whole = read("factors.size", {"name": "size", "path": "a.b", "range": [1.5, 9.2], "integer": True}, Factor)
     assert [whole.near(value) for value in (0.0, 4.4, 20.0)] == [2, 4, 9]
+
+
+def test_a_rule_that_is_not_there_is_said_with_its_keys(cli: Run, little: Path) -> None:
+    (little / "published.csv").write_text("id,experiment,metric,rule\na,single,rate,more\n")
+    named = 'scenario = "call.toml"\npublished = "published.csv"'
+    text = (little / "study.toml").read_text().replace('scenario = "call.toml"', named)
+    (little / "study.toml").write_text(text)
+    done = cli("study", little, "--dry-run")
+    assert (done.returncode, "expected a table [rules.more] in study.toml, with help" in done.stderr) == (2, True)
+    (little / "study.toml").write_text(text + "\n[rules.more]\nbetween = [5, 10]\ndirection_between = [0, 10]\n")
+    done = cli("study", little, "--dry-run")
+    assert "rules.more: found no key 'help', expected one; its keys are help, judged" in done.stderr
+    rule = 'help = "More."\nbetween = [5, 10]\ndirection_between = [0, 10]\n'
+    (little / "study.toml").write_text(f"{text}\n[rules.more]\n{rule}")
+    assert cli("study", little, "--dry-run").returncode == 0

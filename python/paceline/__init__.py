@@ -152,6 +152,7 @@ def compare(
     warmup: str | None = None,
     weights: str | Mapping[str, float] | None = None,
     join: Sequence[str | os.PathLike[str]] = (),
+    earlier: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     dask: str | None = None,
     fresh: bool = False,
@@ -177,6 +178,8 @@ def compare(
             without it 10 s, at most a sixth of the run, where a scenario says none.
         weights: What the ranking counts, by the figures' names; without it `{"throughput": 1, "delay": 1}`.
         join: Folders of other comparisons whose runs are put beside.
+        earlier: The folder of the same comparison by another build or version: each controller is compared with
+            itself there.
         workers: How many runs go at a time on this machine; without it one per core.
         dask: The address (`host:port`) of the scheduler of a Dask cluster that runs them instead.
         fresh: Whether what an earlier run left in `out` is deleted.
@@ -205,6 +208,7 @@ def compare(
             warmup=warmup,
             weights=weights,
             join=join,
+            earlier=earlier,
             workers=workers,
             dask=dask,
             fresh=fresh,

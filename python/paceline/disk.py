@@ -95,6 +95,23 @@ def created(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
 
 
+def write_new(path: Path, content: bytes) -> None:
+    """A new file with this content.
+
+    Raises:
+        FileExistsError: Something has that name: it stays as it is.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+    try:
+        append(descriptor, content)
+        sync(descriptor)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
+
+
 def own_folder(path: Path) -> None:
     """Makes a folder if there is none; what stands there may not be a link to another one."""
     path.mkdir(parents=True, exist_ok=True)

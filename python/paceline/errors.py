@@ -69,6 +69,18 @@ def printable(text: str) -> str:
     return _COMMANDS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
+MOST_AT_A_TIME = 65_536
+"""The most threads, and the most processes, that a caller may ask for."""
+
+
+def expect_count(name: str, found: object) -> None:
+    """Refuses an argument that says how many threads or processes there are, and is no such number; None is one."""
+    if found is not None and not (
+        isinstance(found, int) and not isinstance(found, bool) and 1 <= found <= MOST_AT_A_TIME
+    ):
+        raise UsageError(f"{name}: found {str(found)[:40]}, expected 1 or more, a whole number up to {MOST_AT_A_TIME}")
+
+
 LONGEST_FOUND = 200
 """Letters of a name that others are compared with: that takes time with the square of them."""
 
@@ -78,4 +90,6 @@ def one_of(found: object, known: Collection[str]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(str(found), list(known), 1, 0.7) if len(str(found)) <= LONGEST_FOUND else []
-    return f"expected one of {', '.join(known) or 'none'}" + (f"; did you mean {near[0]!r}?" if near else "")
+    if not known:
+        return "expected none: there is nothing to name"
+    return f"expected one of {', '.join(known)}" + (f"; did you mean {near[0]!r}?" if near else "")

@@ -31,10 +31,15 @@ class Figure:
 
 
 @cache
+def every_figure() -> tuple[Figure, ...]:
+    """All figures, in their order."""
+    return tuple(Figure(**figure) for figure in json.loads(_core.figures_json()))
+
+
+@cache
 def figures(table: str) -> dict[str, Figure]:
     """The figures of a part of the summary, by name."""
-    every = (Figure(**figure) for figure in json.loads(_core.figures_json()))
-    return {figure.name: figure for figure in every if figure.table == table}
+    return {figure.name: figure for figure in every_figure() if figure.table == table}
 
 
 def shown(table: str) -> list[Figure]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from paceline import _core
-from paceline.disk import is_file
+from paceline.disk import is_file, is_folder
 from paceline.errors import DataNotFound, ScenarioError, UsageError
 from paceline.figures import figures
 from paceline.result import Result
@@ -319,6 +319,8 @@ def _read(folder: Path) -> Result:
     """The record that an end wrote into a folder."""
     import pyarrow as pa
 
+    if not is_folder(folder):
+        raise DataNotFound(f"{folder}: no such folder, expected one that `paceline send`, `link` or `receive` wrote")
     try:
         missing = next((name for name in FILES if not is_file(folder / name)), None)
         if missing is not None:

@@ -110,16 +110,36 @@ class Result:
         """The time series of the links as a data frame."""
         return _frame(self.links_arrow)
 
-    def plot(self, name: str = "overview") -> Figure:
-        """One picture of the run; `paceline.plots.PLOTS` lists the names."""
-        from paceline.plots import draw
+    def plot(self, name: str = "overview", *, style: str | None = None) -> Figure:
+        """One picture of the run; `paceline.plots.PLOTS` lists the names, `paceline.plots.STYLES` the styles."""
+        from paceline.plots import draw, drawn_as
 
-        return draw(name, self)
+        with drawn_as(style):
+            return draw(name, self)
 
-    def save(self, out: str | os.PathLike[str], *, plots: bool | Sequence[str] = False) -> list[Path]:
-        """Writes summary, time series, scenario and, if asked, all or the named plots into a folder, or nothing."""
+    def save(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        plots: bool | Sequence[str] = False,
+        style: str | None = None,
+        formats: str | Sequence[str] = (),
+    ) -> list[Path]:
+        """Writes summary, time series, scenario and, if asked, all or the named plots into a folder, or nothing.
+
+        Args:
+            out: The folder.
+            plots: Whether pictures are written too, or which.
+            style: A name of `paceline.plots.STYLES`; without it pictures are made for a screen.
+            formats: The kinds of their files: `pdf`, `png`, `svg`, or several; without them the style's own.
+        """
         with OutputFolder(out) as folder:
-            return self.stage(folder, plots=plots)
+            if style is None and not formats:
+                return self.stage(folder, plots=plots)
+            from paceline.plots import drawn_as
+
+            with drawn_as(style, formats):
+                return self.stage(folder, plots=plots)
 
     def stage(self, folder: OutputFolder, *, plots: bool | Sequence[str] = False) -> list[Path]:
         """Writes the files under temporary names; `folder` renames them when it is left."""
@@ -150,6 +170,11 @@ class Result:
             end, interval = self.summary.get("duration_s"), loads(self.scenario).get("sample")
             return f"in {end:g} s the flows gave no sample (sample = {interval!r})"
         return "none of those asked for fits the run"
+
+    def _repr_html_(self) -> str:
+        from paceline.notebook import of_run
+
+        return of_run(self)
 
     def __repr__(self) -> str:
         return f"<paceline.Result {self.summary.get('name')!r}, {self.summary.get('duration_s')} s>"

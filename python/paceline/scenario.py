@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from paceline import _core, disk
-from paceline.errors import CORE_SCENARIO_ERROR, DataNotFound, ScenarioError, UsageError
+from paceline import _core, disk, library
+from paceline.errors import CORE_SCENARIO_ERROR, LONGEST_FOUND, DataNotFound, ScenarioError, UsageError
+from paceline.toml import loads
 
 ScenarioLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_KEY = re.compile(r"""([^."']+)|"((?:[^"\\]|\\.)*)"|'([^']*)'""")
+"""A key of a dotted path: bare, in double quotes, or in single ones."""
 Overrides: TypeAlias = "Mapping[str, Any] | Sequence[tuple[str, str]]"
 
 
@@ -63,7 +70,8 @@ def read(
     text, file = _text_and_file(scenario)
     if seed is not None and not (isinstance(seed, int) and 0 <= seed < 2**63):
         raise UsageError(f"seed: found {seed!r}, expected a whole number from 0 to {2**63 - 1}")
-    return ScenarioText(text, file, data_folders(data), as_pairs(overrides), seed)
+    pairs = merging(text, overrides) if isinstance(overrides, Mapping) else as_pairs(overrides)
+    return ScenarioText(text, file, data_folders(data), pairs, seed)
 
 
 def _text_and_file(scenario: ScenarioLike) -> tuple[str, str | None]:
@@ -73,17 +81,29 @@ def _text_and_file(scenario: ScenarioLike) -> tuple[str, str | None]:
         return scenario, None
     if not isinstance(scenario, (str, os.PathLike)):
         raise UsageError(f"scenario: found {scenario!r}, expected a path, a TOML text or a dictionary")
-    path = Path(scenario)
+    path = found_by_name(scenario)
     try:
         return decoded(path.read_bytes(), str(path)), str(path)
     except FileNotFoundError:
-        raise DataNotFound(f"{path}: no such scenario file") from None
+        raise DataNotFound(f"{path}: no such scenario file{_nearest(path)}") from None
     except IsADirectoryError:
         raise ScenarioError(f"{path}: found a folder, expected a scenario file (TOML)") from None
     except OSError as error:
         raise DataNotFound(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"scenario: found {str(path)!r}, expected the path of a file: {error}") from None
+
+
+def found_by_name(scenario: str | os.PathLike[str]) -> Path:
+    """The path of a scenario, given by its path or by its name: under `scenarios` here, or of one that comes along."""
+    path = Path(scenario)
+    named = None if disk.is_file(path) or disk.is_folder(path) else library.scenario(os.fspath(scenario))
+    return named or path
+
+
+def _nearest(path: Path) -> str:
+    near = get_close_matches(path.stem[:LONGEST_FOUND], library.scenarios(), 1, 0.7)
+    return f"; did you mean {near[0]!r}? That name is known in any folder" if near else ""
 
 
 def decoded(content: bytes, name: str) -> str:
@@ -130,6 +150,40 @@ def as_pairs(overrides: Overrides | None) -> list[tuple[str, str]]:
     return [_pair(*one) if isinstance(one, (tuple, list)) else _pair(one) for one in overrides]
 
 
+def merging(text: str, overrides: Mapping[Any, Any]) -> list[tuple[str, str]]:
+    """Overrides of a scenario by dotted path, or nested as the scenario is.
+
+    A table merges with the one that the scenario has there. A table that says its `kind` is another thing, and
+    replaces it whole.
+    """
+    try:
+        known = loads(text) if any(isinstance(value, Mapping) for value in overrides.values()) else {}
+    except ValueError:
+        # The reader of scenarios says what is wrong with the text.
+        known = {}
+    return as_pairs({path: leaf for key, value in overrides.items() for path, leaf in _leaves(key, value, known)})
+
+
+def _leaves(path: Any, value: object, known: Mapping[str, Any]) -> Iterator[tuple[Any, object]]:
+    """The values at the ends of nested tables, each with its dotted path; a table that is new stays whole."""
+    there = _at(path, known)
+    if not isinstance(value, Mapping) or not isinstance(there, Mapping) or "kind" in value:
+        yield path, value
+        return
+    for key, inner in value.items():
+        name = str(key) if _BARE_KEY.fullmatch(str(key)) else _toml_string(str(key))
+        yield from _leaves(f"{path}.{name}", inner, known)
+
+
+def _at(path: Any, known: Mapping[str, Any]) -> object:
+    """The value at a dotted path of a scenario; None where there is none."""
+    found: object = known
+    for bare, quoted, literal in _KEY.findall(path) if isinstance(path, str) else ():
+        key = bare.strip() or (json.loads(f'"{quoted}"') if quoted else literal)
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return None if found is known else found
+
+
 def _pair(*found: object) -> tuple[str, str]:
     match found:
         case (str(path), str(value)):
@@ -144,6 +198,8 @@ def _not_overrides(found: object) -> UsageError:
 
 def toml_value(value: object) -> str:
     """A value as it would stand to the right of `=` in TOML, on one line."""
+    if value is None:
+        raise UsageError("found None as a value, expected one that TOML has: a text, number, flag, list or table")
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
@@ -157,8 +213,6 @@ def toml_value(value: object) -> str:
 
 
 def _toml_string(text: str) -> str:
-    import json
-
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

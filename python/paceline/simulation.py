@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from paceline import _core
-from paceline.errors import OutputError, UsageError, of_controller
+from paceline.errors import OutputError, UsageError, expect_count, of_controller
 from paceline.guests import Controllers, using
 from paceline.outputs import OutputFolder
 from paceline.result import Result
@@ -28,6 +28,8 @@ def run(
     data: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     plots: bool = False,
+    style: str | None = None,
+    formats: str | Sequence[str] = (),
     progress: Progress | None = None,
     threads: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
@@ -39,12 +41,16 @@ def run(
 
     Args:
         scenario: A path to a scenario file, a scenario as TOML text, or as a dictionary.
-        overrides: Values that replace the scenario's, by dotted path, such as `{"links.bottleneck.delay": "20ms"}`.
+        overrides: Values that replace the scenario's, by dotted path, such as `{"links.bottleneck.delay": "20ms"}`, or
+            nested, as `{"links": {"bottleneck": {"delay": "20ms"}}}`. A table merges with the scenario's own; one that
+            says its `kind` replaces it.
         seed: Replaces the scenario's seed.
         data: Where relative trace and frame files are looked for after the scenario's own folder; without it the
             folder that `PACELINE_DATA` names.
         out: A folder for the summary, the time series and the scenario as resolved. Without it nothing is written.
         plots: Whether `out` receives plots too.
+        style: The look of the plots, a name of `paceline.plots.STYLES`; without it they are made for a screen.
+        formats: The kinds of their files: `pdf`, `png`, `svg`, or several; without them the style's own.
         progress: Called now and then with the part of the run that is done.
         threads: How many threads a world of many flows runs on; without it one per core. The outcome is the same to
             the bit.
@@ -57,17 +63,24 @@ def run(
     Raises:
         ScenarioError: The scenario is wrong.
         ControllerError: A controller of one's own answered wrongly. Its own exceptions arrive as they are.
-        UsageError: `threads` is below 1, `pcap_at` is no place, or with `qlog` one without the senders.
+        UsageError: `threads` is below 1; `pcap_at` is no place, or with `qlog` one without the senders; there is no
+            such style or format.
         DataNotFound: A file or folder that was named is not there.
         OutputError: `out`, `pcap` or `qlog` cannot be written; said before the run starts.
     """
-    if threads is not None and threads < 1:
-        raise UsageError(f"threads: found {threads}, expected 1 or more")
+    expect_count("threads", threads)
+    if not isinstance(pcap_at, str):
+        raise UsageError(f"pcap_at: found {str(pcap_at)[:40]}, expected one of sender, receiver, both")
     text = read(scenario, overrides=overrides, seed=seed, data=data)
     captured, logged = (None if path is None else Path(path) for path in (pcap, qlog))
     runner = partial(simulate, threads=threads, pcap=captured, pcap_at=pcap_at, qlog=logged)
     with using(controllers):
-        return run_read(text, runner, out=out, plots=plots, progress=progress)
+        if not plots:
+            return run_read(text, runner, out=out, plots=False, progress=progress)
+        from paceline.plots.styles import drawn_as
+
+        with drawn_as(style, formats):
+            return run_read(text, runner, out=out, plots=True, progress=progress)
 
 
 def run_read(

@@ -11,9 +11,14 @@ from pathlib import Path
 from paceline import _core
 
 AFTERWARDS = (
+    "archives",
+    "checks",
     "cli",
     "comparison",
+    "library/guests",
+    "notebook.py",
     "plots",
+    "starts.py",
     "studies/judge.py",
     "studies/queries.py",
     "studies/query_process.py",

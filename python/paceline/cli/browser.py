@@ -35,12 +35,12 @@ def hold(
         )
     if folder is not None:
         with folder:
-            for name, content in held.files(plots=options.plot).items():
+            for name, content in held.files(plots=options.draws).items():
                 folder.stage(name, content)
     for warning in held.warnings:
         say(f"warning: {warning}")
     with printing():
-        _print(held, options.json)
+        _print(held, options)
     if folder is not None:
         say(f"written to {folder.path}")
 
@@ -56,10 +56,16 @@ def _rate(text: str) -> float:
     return found[0]
 
 
-def _print(held: BrowserCall, json: bool) -> None:
-    if json:
+def _print(held: BrowserCall, options: SocketOptions) -> None:
+    if options.json:
         documents = {"endpoint": held.endpoint.summary, "link": held.link.summary, "browser": held.summary}
         print(dumps(documents, indent=2))
+        return
+    if options.latex:
+        from paceline.cli.latex import latex
+        from paceline.cli.tables import summary_tables
+
+        print(latex([*summary_tables(held.endpoint), *summary_tables(held.link)]))
         return
     from paceline.cli.tables import print_summary
 

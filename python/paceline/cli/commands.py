@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from paceline.browser.chromium import Congestion
-from paceline.cli import listing
+from paceline.cli import archive, demo, listing, new
 from paceline.cli.many import TakesMany
 from paceline.cli.options import (
     CallRole,
     CapturePlace,
+    CheckOptions,
     CompareOptions,
     EndOptions,
     FitOptions,
@@ -28,12 +29,15 @@ from paceline.cli.options import (
     RunOptions,
     SocketOptions,
     StudyOptions,
+    TraceOptions,
     VectorsOptions,
     file_path,
     flat,
+    one_form,
 )
+from paceline.cli.program import Program
 from paceline.cli.signals import terminable
-from paceline.cli.speak import plainly, printing, progress_bar, say
+from paceline.cli.speak import note, plainly, printing, progress_bar, say
 from paceline.errors import UsageError
 from paceline.result import Result
 from paceline.scenario import ScenarioText
@@ -61,8 +65,9 @@ def _say_version(wanted: bool) -> None:
 
 app = typer.Typer(
     name="paceline",
+    cls=Program,
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -75,6 +80,11 @@ def root(
     ] = False,
 ) -> None:
     """Congestion control for real-time media: simulate a call, run it over real sockets, repeat a paper's study."""
+
+
+app.command("demo")(demo.command)
+app.command("new")(new.command)
+app.command("archive")(archive.command)
 
 
 @app.command()
@@ -111,9 +121,10 @@ def run(
 
 def _run(doing: str, options: RunOptions, runner: Runner) -> None:
     """Runs a scenario, in the simulator or over sockets, and shows what came out."""
+    one_form(options.json, options.latex)
     text, out = options.read(), options.out
     with progress_bar(doing) as progress:
-        result = run_read(text, runner, out=out, plots=options.plot, progress=progress)
+        result = run_read(text, runner, out=out, plots=options.draws, progress=progress)
     written = "" if out is None else f", written to {out}"
     with plainly(f"the run was complete{written}"):
         _show(result, options)
@@ -132,9 +143,9 @@ def _show(result: Result, options: OutputOptions) -> None:
     for warning in result.warnings:
         say(f"warning: {warning}")
     with printing():
-        _print(result, options.json)
+        _print(result, options)
     if options.out is not None:
-        say(f"written to {options.out}")
+        note(f"written to {options.out}")
 
 
 def _draw(text: ScenarioText, out: Path | None) -> None:
@@ -149,30 +160,67 @@ def _draw(text: ScenarioText, out: Path | None) -> None:
         print(topology.text(drawn))
     if folder is not None:
         with folder:
-            stage_pictures(folder, [("topology", topology.figure(drawn))])
-        say(f"written to {folder.path / 'plots'}")
+            stage_pictures(folder, lambda: [("topology", topology.figure(drawn))], reported=False)
+        note(f"written to {folder.path / 'plots'}")
 
 
-def _print(result: Result, json: bool) -> None:
-    if json:
+def _print(result: Result, options: OutputOptions) -> None:
+    if options.json:
         print(result.summary_json.rstrip("\n"))
+    elif options.latex:
+        from paceline.cli.latex import latex
+        from paceline.cli.tables import summary_tables
+
+        print(latex(summary_tables(result)))
     else:
         from paceline.cli.tables import print_summary
 
         print_summary(result)
 
 
+@app.command("help")
+def help_(
+    context: typer.Context,
+    word: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="WORD", help="A key of a scenario, a parameter, a kind, a figure, a command or a term."),
+    ] = None,
+) -> None:
+    """Explain a key, a parameter, a figure, a command or a term."""
+    from paceline.cli import explaining
+
+    with plainly(), printing():
+        explaining.explain(context, " ".join(word or ()))
+
+
 @app.command("list")
 @flat
 def list_(
     options: ListOptions,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(listing.kinds())}.")],
+    kind: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="KIND",
+            help=f"One of {', '.join(listing.kinds())}; left out: how many there are of each.",
+            autocompletion=listing.kinds,
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One of that kind, in full.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="All of that kind in full.")] = False,
     json: Json = False,
 ) -> None:
-    """Say what there is, with every parameter, its default, unit and source."""
+    """List controllers, queues, traces and all else there is.
+
+    With a name, or --full: with every parameter, its default, range, unit and source. `--json` has everything.
+    """
     del options
     with plainly(), printing():
-        (listing.print_json if json else listing.print_tables)(kind)
+        if json:
+            listing.print_json(kind, name)
+        elif kind is not None and (full or name is not None):
+            listing.print_full(kind, name)
+        else:
+            listing.print_short(kind)
 
 
 @app.command()
@@ -186,21 +234,29 @@ def study(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many experiments, how long and how large; write nothing.")
     ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with status 1 if a rule does not hold, or cannot be judged.")
+    ] = False,
 ) -> None:
-    """Run a study, go on with it, and compare it with what was published."""
+    """Run a study and compare it with what was published.
+
+    A study that was interrupted goes on where it ended.
+    """
     with plainly(KEPT), terminable():
         from paceline.cli import studies
 
         if dry_run:
             return studies.dry_run(options)
-        if not studies.run(options, chart=chart, write_verdict=write_verdict):
+        if not studies.run(options, chart=chart, write_verdict=write_verdict, strict=strict):
             raise typer.Exit(1)
 
 
 @app.command(cls=TakesMany)
 @flat
 def compare(options: CompareOptions) -> None:
-    """Compare controllers over scenarios, traces and networks, on the same seeds; rank them by weights.
+    """Compare controllers over scenarios, traces and networks.
+
+    All run on the same seeds, and are ranked by weights.
 
     Ends with status 1 if runs failed; what can be compared is compared.
     """
@@ -211,10 +267,40 @@ def compare(options: CompareOptions) -> None:
             raise typer.Exit(1)
 
 
+@app.command("trace")
+@flat
+def trace_(options: TraceOptions) -> None:
+    """Describe a recording of rates that a link can follow.
+
+    Its length, rates, outages and autocorrelation, and a chart.
+    """
+    with plainly():
+        from paceline.cli import tracing
+
+        tracing.describe(options)
+
+
+@app.command()
+@flat
+def check(options: CheckOptions) -> None:
+    """Hold figures of runs against bands, or against an earlier result.
+
+    Ends with status 1 if a band does not hold or a run fails, and with 2 if the file is wrong.
+    """
+    with plainly(), terminable():
+        from paceline.cli import checking
+
+        if not checking.run(options):
+            raise typer.Exit(1)
+
+
 @app.command()
 @flat
 def fit(options: FitOptions) -> None:
-    """Fit a generator to recordings: print its parameters and how far it is from them."""
+    """Fit a generator to recordings.
+
+    Prints its parameters, and how far it is from the recordings.
+    """
     with plainly():
         from paceline.cli import fitting
 
@@ -224,7 +310,10 @@ def fit(options: FitOptions) -> None:
 @app.command("probe")
 @flat
 def probe_(options: ProbeOptions) -> None:
-    """Measure a path: capacity, delay noise and loss, as a link that a scenario can have."""
+    """Measure a path as a link that a scenario can have.
+
+    Finds capacity, delay noise and loss.
+    """
     with plainly(), terminable():
         from paceline.cli import probing
 
@@ -242,7 +331,10 @@ def tune(
         int | None, typer.Option(min=1, help="How many sets each search tries, in place of the definition's.")
     ] = None,
 ) -> None:
-    """Search a controller's parameters for several objectives; judge what is found on recordings held out."""
+    """Search a controller's parameters for several objectives.
+
+    Sets that are found are judged on recordings held out.
+    """
     with plainly(KEPT), terminable():
         from paceline.cli import studies
 
@@ -258,7 +350,10 @@ def sensitivity(
         typer.Option(metavar="NAME", help="The search whose parameters are ranked [default: the study's first]."),
     ] = None,
 ) -> None:
-    """Rank a controller's parameters by what they do: Morris' screening, then Sobol's indices."""
+    """Rank a controller's parameters by what they do.
+
+    First by Morris' screening, then by Sobol's indices.
+    """
     with plainly(KEPT), terminable():
         from paceline.cli import studies
 
@@ -268,7 +363,10 @@ def sensitivity(
 @app.command()
 @flat
 def vectors(options: VectorsOptions) -> None:
-    """Write the connections of a `tmix` source as a file that Tmix reads: drawn ones, or those of another file."""
+    """Write the connections of a `tmix` source for Tmix.
+
+    The connections are drawn, or those of another file.
+    """
     with plainly():
         from paceline.cli import vectors as found
 
@@ -296,7 +394,10 @@ def receive(
         ),
     ] = None,
 ) -> None:
-    """Receive over a real socket: RTP, answered with RFC 8888 feedback, or DCCP in UDP."""
+    """Receive media over a real socket.
+
+    RTP is answered with RFC 8888 feedback; DCCP comes in UDP.
+    """
     with plainly(), terminable():
         from paceline.network import receiver
 
@@ -342,7 +443,10 @@ def send(
         typer.Option(metavar="KIND", help="The kind of coupling of a flow in none [default: active]."),
     ] = None,
 ) -> None:
-    """Send a scenario's media over a real socket: RTP or DCCP in UDP."""
+    """Send a scenario's media over a real socket.
+
+    RTP, or DCCP in UDP.
+    """
     with plainly(), terminable():
         from paceline.network import sender
 
@@ -371,7 +475,10 @@ def link(
         str | None, typer.Option(metavar="COMMAND", help="With --tun: the program at the path's end, started first.")
     ] = None,
 ) -> None:
-    """Relay packets through the scenario's link, in real time: of a call, of any UDP, or all that two programs send."""
+    """Relay packets through the scenario's link, in real time.
+
+    Packets of a call, any UDP, or all that two programs send.
+    """
     with plainly(), terminable():
         from paceline.network import relay, tunnel
 
@@ -395,7 +502,10 @@ def live(
     ] = False,
     qlog: Qlog = None,
 ) -> None:
-    """Run sender, links and receiver on this machine in real time, and merge what they know into one result."""
+    """Run a call on this machine in real time.
+
+    Sender, links and receiver run here; one result has what all of them know.
+    """
     with plainly(), terminable():
         from paceline.network import live
 
@@ -411,18 +521,22 @@ def merge(
         typer.Argument(metavar="SENDER [LINK] RECEIVER", help="Folders that the ends wrote with --out, in any order."),
     ],
 ) -> None:
-    """Merge what `send`, `link` and `receive` wrote, maybe on several machines, into one result."""
+    """Merge the results of `send`, `link` and `receive`.
+
+    The ends may have run on several machines.
+    """
     with plainly():
         from paceline.merging import merged
         from paceline.outputs import OutputFolder
 
+        one_form(options.json, options.latex)
         folder = None if options.out is None else OutputFolder(options.out)
         result = merged([Path(name) for name in folders])
-        if options.plot and folder is None:
+        if options.draws and folder is None:
             raise UsageError("plots: found no output folder to write them to, expected one (--out DIR)")
         if folder is not None:
             with folder:
-                result.stage(folder, plots=options.plot)
+                result.stage(folder, plots=options.draws)
         _show(result, options)
 
 
@@ -445,7 +559,10 @@ def browser(
         bool, typer.Option("--wait", help="Start none: say which page to open, and wait for a browser of yours.")
     ] = False,
 ) -> None:
-    """Hold a call with a real browser through the scenario's links, in real time."""
+    """Hold a call with a real browser, in real time.
+
+    Packets cross the scenario's links.
+    """
     with plainly(), terminable():
         from paceline.cli import browser as calls
 
@@ -475,7 +592,10 @@ def exchange_(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Let coupled flows of several processes of this machine share their rates (RFC 8699)."""
+    """Let coupled flows of several processes share their rates.
+
+    All processes run on this machine (RFC 8699).
+    """
     with plainly(), terminable():
         from paceline.network import exchange
 

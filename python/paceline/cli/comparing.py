@@ -6,9 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from paceline.cli.options import CompareOptions
+from paceline.cli.latex import latex
+from paceline.cli.mistaken import expecting
+from paceline.cli.options import CompareOptions, one_form
 from paceline.cli.progress import study_progress
-from paceline.cli.speak import printing, say, say_remade
+from paceline.cli.speak import note, printing, say, say_remade
 from paceline.cli.tables import table_of
 from paceline.comparison import report
 from paceline.comparison.grammar import seeds_of
@@ -30,23 +32,33 @@ PRINTED = 8
 
 def run(options: CompareOptions) -> bool:
     """Runs a comparison and says what came out; whether every run went well."""
-    with study_progress() as progress:
+    one_form(options.json, options.latex)
+    over, controllers = options.over or [], options.controllers or []
+    with (
+        study_progress() as progress,
+        expecting("scenario, recording or network", [one.partition(",")[0].partition("=")[2] or one for one in over]),
+        expecting("controller", controllers),
+    ):
         result = compare(
-            options.controllers or [],
-            over=options.over or [],
+            controllers,
+            over=over,
             seeds=seeds_of(options.seeds),
             flows=options.flow or [],
             duration=options.duration,
             warmup=options.warmup,
             weights=options.weights,
             join=options.join or [],
+            earlier=options.with_,
             progress=progress,
+            say=note,
             **options.work("compare"),
         )
     say_remade(result.remade)
     with printing():
         if options.json:
             print(json.dumps(_document(result), indent=2))
+        elif options.latex:
+            print(latex(_printed_tables(result)))
         else:
             _print(result)
     for one in result.failures:
@@ -62,11 +74,25 @@ def _document(result: ComparisonResult) -> dict[str, Any]:
         "failed": result.state.failed,
         "taken_over": result.state.taken_over,
         "baseline": result.baseline,
+        "earlier": dict(result.earlier),
         "failures": [vars(one) for one in result.failures],
         "medians": json.loads(result.medians.to_json(orient="records")),
         "differences": json.loads(result.differences.to_json(orient="records")),
+        "overall": json.loads(result.overall[1].to_json(orient="records")),
         "ranking": ranking_document(result),
     }
+
+
+LATEX = 100
+"""Letters of a table's width for LaTeX, about a page of a paper in small letters; figures beyond it are left out."""
+
+
+def _printed_tables(result: ComparisonResult) -> list[Table]:
+    """The tables of all conditions, and the ranking, whatever the width of the terminal is."""
+    from rich.console import Console
+
+    tables = _condition_tables(result, Console(width=LATEX), len(report.tabled(result)))
+    return [*tables, _ranking_table(result)] if result.ranking.order else tables
 
 
 def _print(result: ComparisonResult) -> None:
@@ -75,10 +101,10 @@ def _print(result: ComparisonResult) -> None:
     console = Console(highlight=False)
     for table in _condition_tables(result, console):
         console.print(table)
-    if len(result.conditions) > PRINTED:
-        console.print(f"{len(result.conditions) - PRINTED} conditions more stand in the report")
-    for note in report.notes(result):
-        console.print(note, markup=False)
+    if (more := len(report.tabled(result)) - PRINTED) > 0:
+        console.print(f"{more} conditions more stand in the report")
+    for remark in report.notes(result):
+        console.print(remark, markup=False)
     if result.ranking.order:
         console.print(_ranking_table(result))
     for line in (*(flip.said for flip in result.ranking.flips), *result.ranking.notes):
@@ -90,7 +116,7 @@ def _print(result: ComparisonResult) -> None:
     console.print(f"report:   {result.report}", markup=False, soft_wrap=True)
 
 
-def _condition_tables(result: ComparisonResult, console: Console) -> list[Table]:
+def _condition_tables(result: ComparisonResult, console: Console, count: int = PRINTED) -> list[Table]:
     """A table for each condition with as many figures as all have room for: first those that the ranking counts."""
     known = {one.name: one for one in report.shown(result)}
     counted = [name for name, weight in result.ranking.weights.items() if weight]
@@ -98,7 +124,7 @@ def _condition_tables(result: ComparisonResult, console: Console) -> list[Table]
     boundless = console.options.update(width=10_000)
     while True:
         figures = [one for name, one in known.items() if name in chosen]
-        tables = [_condition_table(result, one, figures) for one in result.conditions[:PRINTED]]
+        tables = [_condition_table(result, one, figures) for one in report.tabled(result)[:count]]
         if len(chosen) < 2 or all(console.measure(one, options=boundless).maximum <= console.width for one in tables):
             return tables
         chosen.pop()
@@ -108,8 +134,7 @@ def _condition_table(result: ComparisonResult, condition: str, figures: Sequence
     """A row for each controller: medians, and below them how much more that is than the baseline has."""
     from rich.text import Text
 
-    title = f"{condition}{report.after(result, condition)}"
-    table = table_of(title, ("", "runs"))
+    table = table_of(report.title(result, condition), ("", "runs"))
     for figure in figures:
         table.add_column(figure.heading.replace(", ", ",\n"), justify="right")
     table.columns[0].width = min(LABEL, max(map(len, result.controllers)))

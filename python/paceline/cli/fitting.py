@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from paceline import _core
-from paceline.cli.options import FitOptions
-from paceline.cli.speak import printing, say
+from paceline.cli.mistaken import expecting
+from paceline.cli.options import FitOptions, column_of
+from paceline.cli.speak import note, printing, say
 from paceline.errors import UsageError
 from paceline.fitting.recordings import Frames, Rates
 from paceline.fitting.report import Comparison, aligned, as_toml, states_table
@@ -42,8 +43,11 @@ class _Fitted:
 
 def fit(options: FitOptions) -> None:
     """Fits rates or frame sizes, prints the parameters as TOML or JSON, and writes them with a picture."""
+    if options.out is None and (options.style is not None or options.formats):
+        raise UsageError("--style, --picture-format: found no output folder to write to, expected one (--out DIR)")
     folder = None if options.out is None else OutputFolder(options.out)
-    found = _frames(options) if options.frames else _rates(options)
+    with expecting("recording", options.recordings):
+        found = _frames(options) if options.frames else _rates(options)
     lines = [*_heading(found.result, options.preset), *found.states, "", *_distances(found.result.comparison)]
     # Lines that TOML passes over, so that the output as a whole can stand in a scenario.
     remarks = "".join(f"# {line}".rstrip() + "\n" for line in lines)
@@ -55,19 +59,18 @@ def fit(options: FitOptions) -> None:
     if folder is not None:
         with folder:
             folder.stage("fit.toml", toml + "\n")
-            stage_pictures(folder, [("fit", found.picture())])
-        say(f"written to {folder.path}")
+            stage_pictures(folder, lambda: [("fit", found.picture())], reported=False)
+        note(f"written to {folder.path}")
 
 
 def _rates(options: FitOptions) -> _Fitted:
     from paceline.plots.fitting import rates_figure
 
-    columns = {"column": options.column, "time_column": options.time_column}
-    numbered = {key: int(name) if name is not None and name.isdecimal() else name for key, name in columns.items()}
     beside = {
         "format": options.format_,
         "interval": options.interval if options.format_ == "mbps" else None,
-        **numbered,
+        "column": column_of(options.column),
+        "time_column": column_of(options.time_column),
     }
     result = fit_rates(
         options.recordings,

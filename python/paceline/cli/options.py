@@ -16,7 +16,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from paceline import scenario as scenarios
-from paceline.cli.speak import plainly
+from paceline.cli.mistaken import expecting
+from paceline.cli.speak import plainly, quietly
 from paceline.errors import UsageError, one_of
 from paceline.scenario import ScenarioText
 from paceline.toml import TOMLDecodeError, loads
@@ -41,6 +42,23 @@ class TransportName(str, Enum):
 
     rtp = "rtp"
     dccp = "dccp"
+
+
+class PictureStyle(str, Enum):
+    """The looks of pictures."""
+
+    screen = "screen"
+    paper = "paper"
+    talk = "talk"
+    dark = "dark"
+
+
+class PictureFormat(str, Enum):
+    """The kinds of picture files."""
+
+    pdf = "pdf"
+    png = "png"
+    svg = "svg"
 
 
 class CallRole(str, Enum):
@@ -77,6 +95,9 @@ file_path = _path("file")
 """Reads the path of a file."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+Latex = Annotated[
+    bool, typer.Option("--latex", help="Print the tables for LaTeX, with the rules of the package booktabs.")
+]
 Data = Annotated[
     Path | None,
     typer.Option(
@@ -87,6 +108,21 @@ Data = Annotated[
 ]
 
 
+Style = Annotated[
+    PictureStyle | None,
+    typer.Option(help="The look of pictures: for a screen, a column of a paper, a talk, or a dark ground."),
+]
+"""The look of the pictures that a command draws, which `flat` sets while it runs."""
+_FORMAT_HELP = "The kind of picture files; may be repeated [default: pdf for a paper, else svg and png]."
+Formats = Annotated[list[PictureFormat] | None, typer.Option("--format", help=_FORMAT_HELP)]
+"""The kinds of picture files that a command writes."""
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Say nothing of progress: results, warnings and errors alone.")
+]
+"""Whether a command is silent while it works, which `flat` sees to."""
+Out = Annotated[Path, typer.Option(parser=_path("folder"), metavar="DIR", help="Where results and report go.")]
+"""The folder of results that a command has a place for anyhow."""
 Guests = Annotated[
     list[str] | None,
     typer.Option(
@@ -130,7 +166,13 @@ class ScenarioOptions:
         if self.scenario == "-":
             text = scenarios.decoded(sys.stdin.buffer.read(), "standard input")
             return ScenarioText(text, None, scenarios.data_folders(self.data), pairs, self.seed)
-        return scenarios.read(Path(self.scenario), overrides=pairs, seed=self.seed, data=self.data)
+        with expecting("scenario", [self.scenario]):
+            path = Path(self.scenario)
+            found = scenarios.read(path, overrides=pairs, seed=self.seed, data=self.data)
+            if path.suffix != ".toml" or path.name == "study.toml":
+                # Most likely another thing, which the error is to name.
+                found.load()
+            return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,12 +188,22 @@ class OutputOptions:
         ),
     ] = None
     json: Json = False
+    latex: Latex = False
     plot: Annotated[bool, typer.Option("--plot", help="Write pictures to DIR/plots as well.")] = False
+    style: Style = None
+    formats: Formats = None
+
+    @property
+    def draws(self) -> bool:
+        """Whether pictures are written; whoever asks for a style or a format asks for pictures."""
+        return self.plot or self.style is not None or bool(self.formats)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(OutputOptions, ScenarioOptions):
     """A scenario that is run, and where the results go."""
+
+    quiet: Quiet = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,7 +330,15 @@ class ProbeOptions:
     ] = None
     json: Json = False
     plot: Annotated[bool, typer.Option("--plot", help="Write the distribution to DIR/plots as well.")] = False
+    style: Style = None
+    formats: Formats = None
     data: Data = None
+    quiet: Quiet = False
+
+    @property
+    def draws(self) -> bool:
+        """Whether the distribution is drawn."""
+        return self.plot or self.style is not None or bool(self.formats)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,6 +363,9 @@ class SweepOptions:
         typer.Option(metavar="HOST:PORT", help="Run the experiments on the Dask cluster of this scheduler."),
     ] = None
     json: Json = False
+    style: Style = None
+    formats: Formats = None
+    quiet: Quiet = False
     data: Data = None
     controller: Guests = None
 
@@ -324,6 +387,8 @@ class StudyOptions(SweepOptions):
         """The arguments of the engine; the results go to `out/NAME`, with the suffix, unless a folder is named."""
         from paceline.studies.definition import find
 
+        with expecting("study", [self.name]):
+            find(self.name)
         return self.work(f"{find(self.name).name}{suffix}")
 
 
@@ -366,10 +431,72 @@ class CompareOptions(SweepOptions):
         str | None,
         typer.Option(metavar="NAME=WEIGHT,...", help="The ranking's weights [default: throughput=1,delay=1]."),
     ] = None
+    latex: Latex = False
     join: Annotated[
         list[str] | None,
         typer.Option(metavar="DIR", help="Results of another comparison that are put beside; may be repeated."),
     ] = None
+    with_: Annotated[
+        Path | None,
+        typer.Option(
+            "--with",
+            parser=_path("folder"),
+            metavar="DIR",
+            help="Compare each controller with its runs there, of another build or version of it.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceOptions:
+    """A recording of rates, and how it is read."""
+
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A recording of rates, packed with gzip or not.")]
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="How the file is written [default: as its header or lines say]."),
+    ] = None
+    column: Annotated[str | None, typer.Option(metavar="NAME", help="Heading, or number from 0, of the rate.")] = None
+    time_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Heading, or number from 0, of the time or hold.")
+    ] = None
+    scale: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="Mbit/s of the unit of rates, such as 0.001 for kbit/s.")
+    ] = None
+    interval: Annotated[
+        str | None, typer.Option(metavar="TIME", help="How long each rate holds, of a file without times.")
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(parser=_path("folder"), metavar="DIR", help="Write trace.json and trace.csv there."),
+    ] = None
+    json: Json = False
+    plot: Annotated[bool, typer.Option("--plot", help="Write a picture to DIR/plots as well.")] = False
+    style: Style = None
+    formats: Annotated[list[PictureFormat] | None, typer.Option("--picture-format", help=_FORMAT_HELP)] = None
+    quiet: Quiet = False
+    data: Data = None
+
+    @property
+    def draws(self) -> bool:
+        """Whether a picture is drawn."""
+        return self.plot or self.style is not None or bool(self.formats)
+
+    def beside(self) -> dict[str, object]:
+        """The keys that stand beside `trace`."""
+        given = {
+            "format": self.format_,
+            "column": column_of(self.column),
+            "time_column": column_of(self.time_column),
+            "scale": self.scale,
+            "interval": self.interval,
+        }
+        return {key: value for key, value in given.items() if value is not None}
+
+
+def column_of(text: str | None) -> str | int | None:
+    """A column as an option says it: a heading, or a number from 0."""
+    return int(text) if text is not None and text.isdecimal() else text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -419,8 +546,46 @@ class FitOptions:
         Path | None,
         typer.Option(parser=_path("folder"), metavar="DIR", help="Write fit.toml and plots/fit.svg and .png there."),
     ] = None
+    style: Style = None
+    formats: Annotated[list[PictureFormat] | None, typer.Option("--picture-format", help=_FORMAT_HELP)] = None
+    json: Json = False
+    quiet: Quiet = False
+    data: Data = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """A check, the earlier figures, and where its outcome goes."""
+
+    file: Annotated[
+        Path | None,
+        typer.Argument(parser=file_path, metavar="FILE", help="The check (TOML); without it --against repeats a run."),
+    ] = None
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            parser=_path("folder"),
+            metavar="DIR",
+            help="Earlier figures: of --record, or without FILE the run that `paceline run --out` wrote.",
+        ),
+    ] = None
+    within: Annotated[
+        str | None,
+        typer.Option(metavar="PART", help="Without FILE: how far figures may be from the earlier ones [default: 5%]."),
+    ] = None
+    record: Annotated[
+        Path | None,
+        typer.Option(parser=_path("folder"), metavar="DIR", help="Write the figures there, for a later --against."),
+    ] = None
+    junit: Annotated[
+        Path | None, typer.Option(parser=file_path, metavar="FILE", help="Write the outcome there as JUnit's XML.")
+    ] = None
+    markdown: Annotated[
+        Path | None, typer.Option(parser=file_path, metavar="FILE", help="Write the outcome there as Markdown.")
+    ] = None
     json: Json = False
     data: Data = None
+    controller: Guests = None
 
 
 @contextmanager
@@ -433,11 +598,30 @@ def _guests(named: list[str] | None) -> Iterator[None]:
 
     with ExitStack() as known:
         with plainly():
-            found = [guests.read(text) for text in named]
+            with expecting("controller of your own", named):
+                found = [guests.read(text) for text in named]
             if len(dict(found)) < len(found):
                 raise UsageError("--controller: found a name twice, expected a name for each")
             known.enter_context(guests.using(dict(found)))
         yield
+
+
+@contextmanager
+def _pictures(style: PictureStyle | None, formats: list[PictureFormat] | None) -> Iterator[None]:
+    """The style and the formats of pictures hold while a command runs."""
+    if style is None and not formats:
+        yield
+        return
+    from paceline.plots.styles import drawn_as
+
+    with drawn_as(None if style is None else style.value, [one.value for one in formats or []]):
+        yield
+
+
+def one_form(json: bool, latex: bool) -> None:
+    """Refuses two forms of output at once."""
+    if json and latex:
+        raise UsageError("--json and --latex: found both, expected one of them")
 
 
 def flat(function: Callable[..., None]) -> Callable[..., None]:
@@ -455,7 +639,11 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
             shared.append(kept if field.default is MISSING else kept.replace(default=field.default))
 
     def command(**values: Any) -> None:
-        with _guests(values.get("controller")):
+        with (
+            _guests(values.get("controller")),
+            _pictures(values.get("style"), values.get("formats")),
+            quietly(bool(values.get("quiet"))),
+        ):
             for name, kind in classes.items():
                 values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
             function(**values)
@@ -487,7 +675,10 @@ def _set_of(text: str) -> list[tuple[str, str]]:
     try:
         found = loads(scenarios.decoded(Path(file).read_bytes(), file))
     except (OSError, TOMLDecodeError) as error:
-        raise UsageError(f"--set {text}: {error}, expected @FILE:NAME, the file with a table for each set") from None
+        said = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(
+            f"--set {text}: {file or 'no file'}: {said}, expected @FILE:NAME, the file with a table for each set"
+        ) from None
     sets = {name: table for name, table in found.items() if isinstance(table, dict)}
     if name not in sets:
         raise UsageError(f"--set {text}: found no set {name!r} in {file}, {one_of(name, list(sets))}")

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from paceline import _core
+from paceline.cli.mistaken import expecting
 from paceline.cli.options import ProbeOptions, changes
-from paceline.cli.speak import printing, progress_bar, say
+from paceline.cli.speak import note, printing, progress_bar, say
 from paceline.errors import UsageError
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
@@ -23,7 +24,7 @@ def measure(options: ProbeOptions) -> None:
         )
     if options.receive is not None:
         return _answer(options, options.receive)
-    if options.plot and options.out is None:
+    if options.draws and options.out is None:
         raise UsageError("--plot: found no output folder to write to, expected one (--out DIR)")
     folder = None if options.out is None else OutputFolder(options.out)
     with progress_bar("probing") as progress:
@@ -31,15 +32,16 @@ def measure(options: ProbeOptions) -> None:
             _expect_unused(options, "--send")
             measured = probe_path(options.send, plan=_plan(options, Plan()), progress=progress)
         else:
-            measured = probe(
-                _named(str(options.what)),
-                link=options.link,
-                plan=_plan(options, Plan(hold_s=300.0)),
-                overrides=changes(options.set_),
-                seed=options.seed,
-                data=options.data,
-                progress=progress,
-            )
+            with expecting("scenario or network", [str(options.what)]):
+                measured = probe(
+                    _named(str(options.what)),
+                    link=options.link,
+                    plan=_plan(options, Plan(hold_s=300.0)),
+                    overrides=changes(options.set_),
+                    seed=options.seed,
+                    data=options.data,
+                    progress=progress,
+                )
     _show(measured, options, folder)
 
 
@@ -59,9 +61,9 @@ def _show(measured: Measured, options: ProbeOptions, folder: OutputFolder | None
         with folder:
             folder.stage("link.toml", toml)
             folder.stage("probe.json", document + "\n")
-            if options.plot:
-                stage_pictures(folder, [("noise", measured.figure())])
-        say(f"written to {folder.path}")
+            if options.draws:
+                stage_pictures(folder, lambda: [("noise", measured.figure())], reported=False)
+        note(f"written to {folder.path}")
 
 
 def _answer(options: ProbeOptions, listen: str) -> None:

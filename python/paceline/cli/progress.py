@@ -7,25 +7,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from paceline.cli.speak import say
+from paceline.cli.speak import LINE_EVERY_S, duration, is_quiet, say
 from paceline.studies.progress import Progress as StudyProgress
 from paceline.studies.progress import State
-
-LINE_EVERY_S = 10.0
-"""Where nobody watches a bar, a line says this often how far a study is."""
-
-
-def duration(seconds: float) -> str:
-    """A time in words."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    minutes, hours = seconds / 60, seconds / 3600
-    return f"{minutes:.0f} min" if minutes < 120 else f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} days"
 
 
 @contextmanager
 def study_progress() -> Iterator[StudyProgress]:
     """How far each part is, how fast, how long it takes: a bar, or where nobody watches now and then a line."""
+    if is_quiet():
+        yield lambda state: None
+        return
     if not sys.stderr.isatty():
         yield _Lines()
         return

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import typer
@@ -93,11 +95,64 @@ def _drop_what_is_left() -> None:
     os.close(nowhere)
 
 
+_quiet = ContextVar("quiet", default=False)
+
+
+@contextmanager
+def quietly(quiet: bool) -> Iterator[None]:
+    """A block in which nothing is said of progress, if `quiet`; warnings and errors are."""
+    before = _quiet.set(quiet)
+    try:
+        yield
+    finally:
+        _quiet.reset(before)
+
+
+def is_quiet() -> bool:
+    """Whether nothing is said of progress."""
+    return _quiet.get()
+
+
+def note(text: str) -> None:
+    """A remark for people, which --quiet leaves out."""
+    if not is_quiet():
+        say(text)
+
+
+LINE_EVERY_S = 10.0
+"""Where nobody watches a bar, a line says this often how far a command is."""
+
+
+def duration(seconds: float) -> str:
+    """A time in words."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes, hours = seconds / 60, seconds / 3600
+    return f"{minutes:.0f} min" if minutes < 120 else f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} days"
+
+
+def _lines(title: str) -> Progress:
+    """Says now and then which part is done, and how long the rest takes at this pace."""
+    begin = last = time.monotonic()
+
+    def progress(done: float) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= LINE_EVERY_S and 0 < done < 1:
+            last = now
+            say(f"{title}: {done:.0%}, {duration((now - begin) * (1 - done) / done)} left")
+
+    return progress
+
+
 @contextmanager
 def progress_bar(title: str) -> Iterator[Progress | None]:
-    """A bar on standard error while the block runs; nothing where nobody watches."""
-    if not sys.stderr.isatty():
+    """A bar on standard error while the block runs; where nobody watches, a line now and then."""
+    if is_quiet():
         yield None
+        return
+    if not sys.stderr.isatty():
+        yield _lines(title)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn

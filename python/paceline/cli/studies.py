@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from paceline import disk
 from paceline.cli.options import StudyOptions
-from paceline.cli.progress import duration, study_progress
-from paceline.cli.speak import printing, say, say_remade
+from paceline.cli.progress import study_progress
+from paceline.cli.speak import duration, printing, say, say_remade
 from paceline.errors import UsageError, printable
 from paceline.studies import markdown
 from paceline.studies.definition import load
 from paceline.studies.engine import Plan, plan, prepare, run_study
+from paceline.studies.judge import DOES_NOT_HOLD, NO_DATA, NO_FIGURE, ON_GENERATED
 from paceline.studies.outcomes import Judged, SensitivityResult, StudyResult, TuningResult
 from paceline.studies.sensitivity import sensitivity
 from paceline.studies.tune import tune
@@ -22,31 +24,55 @@ if TYPE_CHECKING:
     from paceline.studies.duels import Difference, Duel
     from paceline.studies.markdown import Cells
 
+AMISS = (DOES_NOT_HOLD, NO_DATA, NO_FIGURE)
+"""Verdicts that `--strict` refuses."""
+BESIDE_BARS = 54
+"""Letters before and behind the bars of a chart."""
 TABLES_PRINTED = 8
 """More tables than these stand in the report alone."""
 
 
-def run(options: StudyOptions, *, chart: bool, write_verdict: bool) -> bool:
-    """Runs a study and says what came out; whether every experiment went well."""
+def run(options: StudyOptions, *, chart: bool, write_verdict: bool, strict: bool) -> bool:
+    """Runs a study and says what came out; whether every experiment went well, and if `strict` every rule holds."""
+    if strict:
+        _expect_rules(options)
+    if write_verdict and (options.style is not None or options.formats):
+        raise UsageError("--write-verdict: found --style or --format, expected none: a README has pictures of a screen")
     with study_progress() as progress:
         result = run_study(options.name, **options.arguments(), progress=progress)
     say_remade(result.remade)
     if result.missing:
         say(f"WARNING: {result.missing}.")
         say("WARNING: generated traces took its place: this is not a comparison with the paper's data.")
+        if result.judged_without_data:
+            free = f"{result.judged_without_data} figures and claims do not depend on it"
+            say(f"{free}: their verdicts end with{ON_GENERATED!r}.")
         if write_verdict:
             raise UsageError(f"--write-verdict: {result.missing}, so there is no verdict; the README stays as it was")
     if write_verdict:
         _write_verdict(result)
     if chart and not options.json:
         with printing():
-            _print_charts(result)
+            print_charts(result)
     _put(options, _document(result), lambda: _print(result))
     if result.error is not None:
         say(
             f"paceline: {result.state.failed:,} of {result.state.total:,} experiments failed; the first: {result.error}"
         )
-    return result.error is None
+    amiss = [line for line in result.comparison if line.verdict in AMISS] if strict else []
+    for line in amiss:
+        ours = "none" if line.ours is None else f"{line.ours:.6g}"
+        expected = result.study.rules[line.published.rule].expected(line.published.published)
+        unit = f" {line.published.unit}".rstrip()
+        say(f"paceline: --strict: {line.published.id}: {line.verdict}: found {ours}{unit}, expected {expected}")
+    return result.error is None and not amiss
+
+
+def _expect_rules(options: StudyOptions) -> None:
+    """Refuses a study of which nothing is judged: it would hold whatever comes out."""
+    study = load(options.name)
+    if not any(study.rules[one.rule].judged for one in study.published):
+        raise UsageError(f"--strict: found no published figure in {options.name} that a rule judges, expected one")
 
 
 def _write_verdict(result: StudyResult) -> None:
@@ -118,16 +144,18 @@ def _print_tables(tables: Mapping[str, Cells]) -> None:
         print(f"{len(tables) - TABLES_PRINTED} tables more stand in the report")
 
 
-def _print_charts(result: StudyResult) -> None:
+def print_charts(result: StudyResult) -> None:
+    """Draws the experiments that have pictures in the terminal."""
     import pandas as pd
 
     from paceline.cli.chart import chart
 
+    width = max(10, min(60, get_terminal_size().columns - BESIDE_BARS))
     for name, design in result.study.named.items():
         folder = result.out / "experiments" / name
         if getattr(design.spec, "figures", ()) and (folder / "flows.parquet").is_file():
             flows, links = (pd.read_parquet(folder / f"{half}.parquet") for half in ("flows", "links"))
-            print(printable(design.title), *chart(flows, links), "", sep="\n")
+            print(printable(design.title), *chart(flows, links, width), "", sep="\n")
 
 
 def _put(options: StudyOptions, document: Mapping[str, object], in_words: Callable[[], None]) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from paceline.errors import printable
 from paceline.figures import Figure, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.table import Table
 
     from paceline.result import Result
@@ -29,10 +35,17 @@ def print_summary(result: Result) -> None:
     packets = "" if summary["packets"] is None else f"{summary['packets']:,} packets in "
     figures = f": {summary['duration_s']:g} s, seed {summary['seed']}; {packets}{summary['wall_s']:.3f} s"
     console.print(Text.assemble((printable(str(summary.get("name"))), "bold"), figures))
+    for table in summary_tables(result):
+        console.print(table)
+
+
+def summary_tables(result: Result) -> Iterator[Table]:
+    """A table for each flow, one for the links, and where packets left over sockets how late they did."""
+    summary = result.summary
     for name, flow in summary.get("flows", {}).items():
-        console.print(flow_table(name, flow))
+        yield flow_table(name, flow)
     if summary.get("links"):
-        console.print(link_table(summary["links"]))
+        yield link_table(summary["links"])
     ends = summary.get("ends") or {"": summary.get("sockets") or {}}
     late = {
         end: sockets
@@ -40,11 +53,11 @@ def print_summary(result: Result) -> None:
         if any(sockets.get(figure.name) is not None for figure in shown("sockets"))
     }
     if late:
-        console.print(lateness_table(late))
+        yield lateness_table(late)
     simulated = summary.get("simulated", {}).get("flows", {})
     for name, flow in summary["flows"].items():
         if name in simulated:
-            console.print(beside_table(name, flow, simulated[name]))
+            yield beside_table(name, flow, simulated[name])
 
 
 def flow_table(name: str, flow: dict[str, Any]) -> Table:
@@ -55,7 +68,7 @@ def flow_table(name: str, flow: dict[str, Any]) -> Table:
         for figure in shown(f"flows.NAME{part}"):
             value = values.get(figure.name)
             if isinstance(value, dict):
-                table.add_row(figure.title, *(_number(value.get(s)) for s in _STATISTICS), figure.unit)
+                table.add_row(figure.title, *(number_text(value.get(s)) for s in _STATISTICS), figure.unit)
             elif value is not None:
                 number, unit = _with_unit(figure, value)
                 table.add_row(figure.title, number, "", "", "", "", unit)
@@ -70,7 +83,7 @@ def beside_table(name: str, line: dict[str, Any], simulated: dict[str, Any]) -> 
         values: list[Any] = [world.get(figure.name) for world in (line, simulated)]
         if all(isinstance(value, dict) for value in values):
             for part in ("mean", "p95"):
-                table.add_row(f"{figure.title}, {part}", *(_number(value[part]) for value in values), figure.unit)
+                table.add_row(f"{figure.title}, {part}", *(number_text(value[part]) for value in values), figure.unit)
         elif any(value is not None for value in values):
             numbers = [_with_unit(figure, value) for value in values]
             table.add_row(figure.title, *(number for number, _ in numbers), max(unit for _, unit in numbers))
@@ -94,7 +107,7 @@ def lateness_table(ends: dict[str, dict[str, Any]]) -> Table:
     """How late packets left each end that lets packets leave: a row for each figure, a column for each end."""
     table = table_of("how late packets left", ("", *ends, "unit"))
     for figure in shown("sockets"):
-        table.add_row(figure.title, *(_number(sockets.get(figure.name)) for sockets in ends.values()), figure.unit)
+        table.add_row(figure.title, *(number_text(sockets.get(figure.name)) for sockets in ends.values()), figure.unit)
     return table
 
 
@@ -104,7 +117,7 @@ def _with_unit(figure: Figure, value: float | None) -> tuple[str, str]:
         return "-", ""
     if isinstance(value, int):
         return f"{value:,}", ""
-    return (f"{100 * value:.1f}", "%") if figure.unit == "ratio" else (_number(value), figure.unit)
+    return (f"{100 * value:.1f}", "%") if figure.unit == "ratio" else (number_text(value), figure.unit)
 
 
 def table_of(title: str, columns: tuple[str, ...]) -> Table:
@@ -120,7 +133,23 @@ def table_of(title: str, columns: tuple[str, ...]) -> Table:
     return table
 
 
-def _number(value: float | None) -> str:
+def number_text(value: float | None) -> str:
+    """A number with as many digits as a table shows; a dash where there is none."""
     if value is None:
         return "-"
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def wrapped(head: str, text: str, indent: int) -> str:
+    """A text behind its head, in lines as wide as the terminal; in one line where another program reads it."""
+    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+        return head + text
+    width = max(shutil.get_terminal_size().columns, indent + 20)
+    return textwrap.fill(
+        text,
+        width,
+        initial_indent=head,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

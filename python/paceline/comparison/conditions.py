@@ -5,19 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from paceline import _core, disk
-from paceline.comparison import grammar, traces
+from paceline import _core, disk, trace_files
+from paceline.comparison import grammar
 from paceline.comparison.contenders import OF_TRANSPORTS, Contender
 from paceline.errors import DataNotFound, ScenarioError, UsageError
 from paceline.fitting.recordings import peak_mbps
 from paceline.frames import find
-from paceline.scenario import ScenarioText, as_pairs, read
+from paceline.scenario import ScenarioText, as_pairs, found_by_name, read
 from paceline.simulation import registry
 from paceline.toml import loads
 from paceline.video.figures import seconds
@@ -137,8 +137,9 @@ def conditions(
     duration: str | None = None,
     warmup: str | None = None,
     data: Sequence[str] = (),
+    say: Callable[[str], None] | None = None,
 ) -> list[Condition]:
-    """The conditions that are meant, each read and checked.
+    """The conditions that are meant, each read and checked; `say` is told what the headers of recordings said.
 
     Raises:
         UsageError: One is written wrongly, or has no such flow.
@@ -151,12 +152,18 @@ def conditions(
     for name, value in times.items():
         if not isinstance(value, str) or (_core.quantity(value) or (0.0, ""))[1] != "s":
             raise UsageError(f"{name}: found {value!r}, expected a time such as 60s")
-    found = [_condition(one, flows, times, list(data)) for one in given]
+    found = [_condition(one, flows, times, list(data), say) for one in given]
     grammar.expect_labels("over", [one.name for one in found])
     return found
 
 
-def _condition(given: ConditionLike, flows: Sequence[str], times: Mapping[str, str], data: list[str]) -> Condition:
+def _condition(
+    given: ConditionLike,
+    flows: Sequence[str],
+    times: Mapping[str, str],
+    data: list[str],
+    say: Callable[[str], None] | None,
+) -> Condition:
     if isinstance(given, Mapping) or (isinstance(given, str) and "\n" in given):
         text = read(given)
         return _scenario(None, text, {}, flows, times, data)
@@ -166,15 +173,17 @@ def _condition(given: ConditionLike, flows: Sequence[str], times: Mapping[str, s
     path = Path(words)
     phrase = grammar.Phrase(None, words, {}) if disk.is_file(path) else grammar.read("over", words)
     path = Path(phrase.head)
+    networks = [one["kind"] for one in registry().get("networks", ())]
+    if path.suffix != ".toml" and phrase.head not in networks:
+        path = found_by_name(phrase.head)
     if path.suffix == ".toml":
         return _scenario(phrase.label, read(path), phrase.values, flows, times, data)
-    networks = [one["kind"] for one in registry().get("networks", ())]
     if phrase.head in networks and not disk.is_file(path):
         table = _call(phrase.head, {"network": phrase.head}, phrase.values, times)
         kind, name = "network", phrase.head
         limits: dict[str, Any] = {}
     else:
-        table, limits = _recording(phrase, times, data, networks)
+        table, limits = _recording(phrase, times, data, networks, say)
         kind, name = "trace", _stem(path)
     found = ScenarioText(_toml(table), None, data)
     return _checked(kind, phrase.label or name, table, found, ("media",), limits)
@@ -231,24 +240,24 @@ def _chosen(where: str, known: Sequence[str], wanted: Sequence[str]) -> tuple[st
 
 def _absolute(table: dict[str, Any], folder: Path) -> None:
     """Files that stand beside a scenario get absolute names: it is run from elsewhere."""
-    for holder, key in _named_files(table):
+    for holder, key in named_files(table):
         for name in (holder[key], f"{holder[key]}.gz"):
             if disk.is_file(folder / name):
                 holder[key] = str((folder / holder[key]).resolve())
                 break
 
 
-def _named_files(table: Any) -> Iterator[tuple[dict[str, Any], str]]:
+def named_files(table: Any) -> Iterator[tuple[dict[str, Any], str]]:
     """Every table that names a file, with its key."""
     if isinstance(table, dict):
         for key, value in table.items():
             if key in _FILES and isinstance(value, str):
                 yield table, key
             else:
-                yield from _named_files(value)
+                yield from named_files(value)
     elif isinstance(table, list):
         for value in table:
-            yield from _named_files(value)
+            yield from named_files(value)
 
 
 def _checked(
@@ -269,7 +278,7 @@ def _checked(
         usual = min(WARMUP_S, seconds(resolved["duration"]) / WARMUP_PART)
         table["warmup"] = resolved["warmup"] = f"{round(usual, 3):g}s"
     digest = hashlib.sha256(repr((_toml(table), settings, flows, dict(limits))).encode())
-    for holder, key in _named_files(resolved):
+    for holder, key in named_files(resolved):
         digest.update(find(holder[key], text.folders).read_bytes())
     copies = {one: sum(_is_copy(one, other) for other in resolved["flows"]) for one in flows}
     paths = [resolved["flows"][one]["path"] for flow in flows for one in _copies(flow, copies[flow])]
@@ -306,7 +315,11 @@ def _call(name: str, link: dict[str, Any], values: Mapping[str, Any], times: Map
 
 
 def _recording(
-    phrase: grammar.Phrase, times: Mapping[str, str], data: list[str], networks: Sequence[str]
+    phrase: grammar.Phrase,
+    times: Mapping[str, str],
+    data: list[str],
+    networks: Sequence[str],
+    say: Callable[[str], None] | None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """A call over a link that follows a recording; its media may reach the most that this carries in a second."""
     try:
@@ -317,16 +330,24 @@ def _recording(
         raise DataNotFound(
             f"over {phrase.head}: no such scenario (.toml), trace file or named network; looked in {looked}{others_are}"
         ) from None
-    beside = {key: value for key, value in phrase.values.items() if key in traces.options()}
+    beside = {key: value for key, value in phrase.values.items() if key in trace_files.options()}
     others = {key: value for key, value in phrase.values.items() if key not in beside}
-    known = sorted({*traces.options(), *_keys("scenario"), *_keys("link"), *_keys("flow")} - _FIXED)
+    known = sorted({*trace_files.options(), *_keys("scenario"), *_keys("link"), *_keys("flow")} - _FIXED)
     for key in others:
         if key not in known:
             raise UsageError(f"over {phrase.head}: found key {key!r}, expected one of {', '.join(known)}")
     # Data folders need not be the same on every machine: a name that they resolve stays as it is.
     own = any(disk.is_file(Path(name)) for name in (phrase.head, f"{phrase.head}.gz"))
     name = str(Path(phrase.head).resolve()) if own else phrase.head
-    rate = {"trace": name, "format": traces.format_of(file), "repeat": True, **beside}
+    try:
+        found = trace_files.reading(file, beside)
+    except (UsageError, DataNotFound) as error:
+        raise type(error)(f"over {error}") from None
+    if not found.is_direct:
+        raise UsageError(f"over {file}: {found.said}, {trace_files.NOT_DIRECT.format(file=phrase.head)}")
+    if found.said and say is not None:
+        say(f"{phrase.head}: {found.said}")
+    rate = {"trace": name, "repeat": True, **found.keys}
     peak = peak_mbps(rate, data)
     link = {"rate": rate, "delay": DELAY, "queue": {"kind": "droptail", "limit": QUEUE}}
     table = _call(_stem(Path(phrase.head)), link, others, times)

@@ -233,10 +233,14 @@ def weights_of(given: str | Mapping[str, float] | None) -> dict[str, float]:
             raise UsageError(f"weights: found {known!r} twice, expected it once")
         try:
             found[known] = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             found[known] = -1.0
+        if value == "":
+            raise UsageError(f"weights: found {known!r} without a number, expected one, such as {known}=1")
         if not 0 <= found[known] <= LARGEST_WEIGHT:
-            raise UsageError(f"weights: found {known}={value}, expected a number from 0 to {LARGEST_WEIGHT:g}")
+            raise UsageError(
+                f"weights: found {known}={str(value)[:40]}, expected a number from 0 to {LARGEST_WEIGHT:g}"
+            )
     if not any(found.values()):
         raise UsageError("weights: found no weight above zero, expected one, such as throughput=1,delay=1")
     return found

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -61,6 +62,8 @@ class Part:
     out: Path
     document: str
     """`comparison.json`."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """The controllers that are shown, by their labels in the folder; of all under their own names it is empty."""
 
     @cached_property
     def said(self) -> dict[str, Any]:
@@ -78,7 +81,11 @@ class Part:
         named = {"factor.condition": "condition", "factor.controller": "controller", "seed": "seed", "error": "error"}
         wanted = {**named, **{f"metric.{name}": name for name in _FIGURES}}
         rows = read_table(self.out / "results.parquet", wanted)
-        return rows[list(wanted)].rename(columns=wanted).astype({"error": object})
+        rows = rows[list(wanted)].rename(columns=wanted).astype({"error": object})
+        if not self.renamed:
+            return rows
+        rows = rows[rows["controller"].isin(list(self.renamed))].reset_index(drop=True)
+        return rows.assign(controller=rows["controller"].map(self.renamed))
 
     def series(self) -> dict[tuple[str, str], Path]:
         """By condition and controller, the folder of time series, where there is one."""
@@ -91,15 +98,86 @@ class Part:
 
 
 def read(out: Path) -> Part:
-    """The results of a comparison in its folder.
+    """The results of a comparison in its folder, to be put beside others.
 
     Raises:
         DataNotFound: There are none.
         StudyError: They are damaged, or of another version.
     """
+    part = _read(out, "--join")
+    version = part.said["version"]
+    if (other := guests.other(version)) is not None:
+        raise StudyError(
+            f"--join {out}: found results of another {other} ({version}), which may give other figures than this "
+            f"one ({guests.version()}); run that comparison again, or see what changed with --with {out}"
+        )
+    return part
+
+
+def read_earlier(
+    out: Path, contenders: Sequence[Contender], conditions: Sequence[Condition], seeds: Sequence[int]
+) -> Part:
+    """The runs of another version of the same controllers, under the same conditions and seeds.
+
+    Raises:
+        DataNotFound: There are none.
+        StudyError: They are damaged, of this version, or of other controllers, conditions or seeds.
+    """
+    part, where = _read(out, "--with"), f"--with {out}"
+    version = part.said["version"]
+    if guests.other(version) is None:
+        raise StudyError(
+            f"{where}: found results of this same version ({version}), expected another; --join adds these"
+        )
+    known = [one.label for one in contenders if one.label in part.labels]
+    if not known:
+        wanted = ", ".join(one.label for one in contenders) or "no controller"
+        raise StudyError(f"{where}: found {', '.join(part.labels)} and here {wanted}, expected one that is in both")
+    expect_alike([part], contenders, conditions, where)
+    here, there = [one.name for one in conditions], [one["name"] for one in part.said["conditions"]]
+    if set(here) != set(there):
+        raise StudyError(f"{where}: found conditions {', '.join(there)}, expected the same as here: {', '.join(here)}")
+    rows = part.runs()
+    for (condition, label), own in rows[rows["controller"].isin(known)].groupby(["condition", "controller"]):
+        if set(own["seed"]) != set(seeds):
+            raise StudyError(
+                f"{where}: found {label!r} under {condition} with seeds {_span(list(own['seed']))}, expected the same "
+                f"as here: {_span(seeds)}"
+            )
+    renamed = {label: f"{label}@{named(version)}" for label in known}
+    said = part.said
+    said["controllers"] = [
+        one | {"label": renamed[one["label"]]} for one in said["controllers"] if one["label"] in known
+    ]
+    said["cases"] = {
+        case: [condition, renamed[label]] for case, (condition, label) in said["cases"].items() if label in known
+    }
+    return Part(out, json.dumps(said), renamed)
+
+
+_BUILD = re.compile(r"[^+]*\+g?([0-9a-f]{7}|archive)[0-9a-f]*(?:\.(changed))?\.s([0-9a-f]{6})")
+
+
+def named(version: str) -> str:
+    """A short name of a version that is not this one: its commit, and a digest if its sources were changed since.
+
+    Where only a controller of one's own is another, the name is the digest of that.
+    """
+    build, *theirs = version.split("~")
+    own = set(guests.version().split("~")[1:])
+    changed = [one for one in theirs if one not in own]
+    if changed and guests.other("~".join([build, *own])) is None:
+        return changed[0].rpartition("-")[2][:7]
+    found = _BUILD.match(build)
+    if found is None:
+        return build[:20]
+    return f"{found[1]}.{found[3]}" if found[2] else found[1]
+
+
+def _read(out: Path, option: str) -> Part:
     path = out / FILE
     if not disk.is_file(path) or not disk.is_file(out / "results.parquet"):
-        raise DataNotFound(f"--join {out}: found no finished comparison there ({FILE} and results.parquet)")
+        raise DataNotFound(f"{option} {out}: found no finished comparison there ({FILE} and results.parquet)")
     try:
         part = Part(out, disk.read(path).decode())
         said = msgspec.json.decode(part.document, type=_Said)
@@ -109,12 +187,7 @@ def read(out: Path) -> Part:
     except (OSError, UnicodeDecodeError, msgspec.MsgspecError, RecursionError):
         known = False
     if not known:
-        raise StudyError(f"--join {path}: found a damaged file, expected one that paceline compare wrote")
-    if (other := guests.other(said.version)) is not None:
-        raise StudyError(
-            f"--join {out}: found results of another {other} ({said.version}), which may give other figures than this "
-            f"one ({guests.version()}); run that comparison again"
-        )
+        raise StudyError(f"{option} {path}: found a damaged file, expected one that paceline compare wrote")
     return part
 
 
@@ -127,14 +200,16 @@ def expect_two(labels: Sequence[str]) -> None:
         )
 
 
-def expect_other_folder(out: Path, parts: Sequence[Part]) -> None:
+def expect_other_folder(out: Path, others: Sequence[Path], option: str) -> None:
     """Refuses to write where what is joined stands."""
-    for part in parts:
-        if part.out.resolve() == out.resolve():
-            raise UsageError(f"--join {part.out}: found the folder of --out, expected another one")
+    for other in others:
+        if other.resolve() == out.resolve():
+            raise UsageError(f"{option} {other}: found the folder of --out, expected another one")
 
 
-def expect_alike(parts: Sequence[Part], contenders: Sequence[Contender], conditions: Sequence[Condition]) -> None:
+def expect_alike(
+    parts: Sequence[Part], contenders: Sequence[Contender], conditions: Sequence[Condition], told: str = ""
+) -> None:
     """Refuses to put together what only has the same name: another scenario, or another controller.
 
     Raises:
@@ -154,8 +229,8 @@ def expect_alike(parts: Sequence[Part], contenders: Sequence[Contender], conditi
             if before != plain:
                 kind, label = name
                 raise StudyError(
-                    f"--join {where}: found {kind} {label!r} that is another one than {first} has, expected the same "
-                    "under the same name; say a label, such as other=..., to tell them apart"
+                    f"{told or f'--join {where}'}: found {kind} {label!r} that is another one than {first} has, "
+                    "expected the same under the same name; say a label, such as other=..., to tell them apart"
                 )
 
 

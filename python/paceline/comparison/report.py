@@ -10,9 +10,20 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from paceline.comparison.figures import DELAYS, FIGURES, Figure
-from paceline.comparison.statistics import ALIKE, CONFIDENCE, FEW, FEW_SEEDS, NO_FIGURE, NO_SEED, ONE_SEED, SAME
-from paceline.plots.comparison import series
-from paceline.plots.style import CYCLE, DASHES
+from paceline.comparison.statistics import (
+    ALIKE,
+    CONFIDENCE,
+    EVERY,
+    FEW,
+    FEW_CONDITIONS,
+    FEW_SEEDS,
+    NO_FIGURE,
+    NO_SEED,
+    ONE_SEED,
+    SAME,
+)
+from paceline.plots.comparison import looks_of, series
+from paceline.plots.styles import DASHES, SCREEN
 from paceline.studies.estimates import three
 from paceline.studies.report import inline, page
 
@@ -59,10 +70,12 @@ def render(result: ComparisonResult, drawn: dict[str, str]) -> str:
         "compare.html",
         result=result,
         figures=shown(result),
+        overall=lines(result, EVERY, shown(result)),
         lines={one: lines(result, one, shown(result)) for one in result.conditions},
+        beside=beside(result),
         panels=min(3, len(result.conditions)),
         stills={name: inline(drawn[name], f"{name}-") for name in stills},
-        colours=dict(zip(result.controllers, _cycled(CYCLE, len(result.controllers)), strict=True)),
+        colours=_colours(result),
         percent=f"{100 * CONFIDENCE:g} %",
         notes=notes(result),
         after={one: after(result, one) for one in result.conditions},
@@ -75,6 +88,25 @@ def render(result: ComparisonResult, drawn: dict[str, str]) -> str:
     )
 
 
+def tabled(result: ComparisonResult) -> list[str]:
+    """The names of the tables: that over all conditions first, if there are several, then each condition."""
+    return [*([] if result.overall[0].empty else [EVERY]), *result.conditions]
+
+
+def title(result: ComparisonResult, condition: str) -> str:
+    """The heading of a table."""
+    if condition == EVERY:
+        return f"all {len(result.conditions)} conditions: means over them"
+    return f"{condition}{after(result, condition)}"
+
+
+def beside(result: ComparisonResult) -> str:
+    """The controller that the others are compared with, or the earlier version of each."""
+    if not result.earlier:
+        return result.baseline
+    return "itself in the earlier version" if len(result.earlier) > 1 else next(iter(result.earlier.values()))
+
+
 def shown(result: ComparisonResult) -> list[Figure]:
     """The figures that any controller has."""
     return [one for one in FIGURES.values() if result.medians[one.column].notna().any()]
@@ -82,7 +114,7 @@ def shown(result: ComparisonResult) -> list[Figure]:
 
 def after(result: ComparisonResult, condition: str) -> str:
     """How a condition's name goes on where it has a warm-up."""
-    warmup = result.warmups[condition]
+    warmup = result.warmups.get(condition)
     return f", after {warmup:g} s of start-up" if warmup else ""
 
 
@@ -93,9 +125,9 @@ def scored(result: ComparisonResult) -> list[str]:
 
 
 def lines(result: ComparisonResult, condition: str, figures: Sequence[Figure]) -> list[Line]:
-    """The table of a condition: a line for each controller, a cell for each of the figures."""
-    medians = result.medians[result.medians["condition"] == condition]
-    differences = result.differences[result.differences["condition"] == condition]
+    """The table of a condition, or of all: a line for each controller, a cell for each of the figures."""
+    tables = result.overall if condition == EVERY else (result.medians, result.differences)
+    medians, differences = (table[table["condition"] == condition] for table in tables)
     found = {(row.controller, row.figure): row for row in differences.itertuples()}
     return [
         Line(
@@ -134,6 +166,7 @@ NOTES = {
     SAME: "A difference without an interval is the same with every seed: nothing is left to chance, its width is zero.",
     ALIKE: "A difference without an interval was the same in all these runs, which tell nothing of its spread.",
     FEW_SEEDS: f"With fewer than {FEW} seeds nothing is marked as better or worse.",
+    FEW_CONDITIONS: f"With fewer than {FEW} conditions nothing is marked over all of them.",
     NO_SEED: "Where no seed went well for both there is no difference.",
     NO_FIGURE: "Where one of the two has no such figure, as a file has no frames, there is no difference.",
 }
@@ -141,21 +174,23 @@ NOTES = {
 
 def notes(result: ComparisonResult) -> list[str]:
     """The remark on the intervals."""
-    return [said for note, said in NOTES.items() if (result.differences["note"] == note).any()]
+    found = {*result.differences["note"], *result.overall[1]["note"]}
+    return [said for note, said in NOTES.items() if note in found]
 
 
-def _cycled(values: tuple[str, ...], count: int) -> list[str]:
-    return [values[place % len(values)] for place in range(count)]
+def _colours(result: ComparisonResult) -> dict[str, str]:
+    """The colour of each controller on the page, as in the pictures."""
+    return {one: SCREEN.colour(look.colour) for one, look in looks_of(result).items()}
 
 
 def _document(result: ComparisonResult) -> dict[str, Any]:
     """The data that the page's script draws and computes."""
     names = result.controllers
-    dashes = [_DASHES[DASHES[place // len(CYCLE) % len(DASHES)]] for place in range(len(names))]
+    looks, colours = looks_of(result), _colours(result)
     return {
         "controllers": names,
-        "colours": _cycled(CYCLE, len(names)),
-        "dashes": dashes,
+        "colours": [colours[one] for one in names],
+        "dashes": [_DASHES[looks[one].dashes] for one in names],
         "scores": {one: result.ranking.scores[one] for one in names if one in result.ranking.scores},
         "charts": [*_curves(result), *_distributions(result)],
     }

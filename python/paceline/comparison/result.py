@@ -73,6 +73,8 @@ class ComparisonResult:
     """A row for each condition and controller: `runs`, `failed`, and the median of each figure."""
     differences: pd.DataFrame
     """A row for each condition, controller and figure: how much more it has than the baseline, with its interval."""
+    overall: tuple[pd.DataFrame, pd.DataFrame]
+    """The tables `medians` and `differences` over all conditions; empty where there is one."""
     quantiles: pd.DataFrame
     """How delays are distributed: the delay (`ms`) that a `part` of the samples stays below; medians over the seeds."""
     ranking: Ranking
@@ -83,8 +85,12 @@ class ComparisonResult:
 
     measured: Mapping[str, tuple[list[str], list[str]]] = field(default_factory=dict)
     """By condition, the flows that are compared, and the links of their paths."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """The kind of each controller by its label."""
     warmups: Mapping[str, float] = field(default_factory=dict)
     """By condition, the seconds that only the figures of start-up count."""
+    earlier: Mapping[str, str] = field(default_factory=dict)
+    """By controller, the label of its runs in an earlier version, which it is compared with."""
     remade: tuple[str, ...] = ()
     """Files that an earlier run had finished and that were not as it wrote them: they were made again."""
 
@@ -102,6 +108,13 @@ class ComparisonResult:
     def results_file(self) -> Path:
         """One row per run with all figures, the seed, the error, and the command that repeats it alone."""
         return self.out / "results.parquet"
+
+    def _repr_html_(self) -> str:
+        from paceline.notebook import of_many
+
+        about = f"{self.state.total:,} runs, {self.state.failed:,} failed; compared with {self.baseline}"
+        rows = self.medians.itertuples(index=False)
+        return of_many("Medians of each controller", [about], list(self.medians.columns), rows, self.report)
 
     def flows(self, condition: str, controller: str) -> pd.DataFrame:
         """The time series of the flows of the first seed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,27 +43,36 @@ def compare(
     warmup: str | None = None,
     weights: str | Mapping[str, float] | None = None,
     join: Sequence[str | os.PathLike[str]] = (),
+    earlier: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     dask: str | None = None,
     fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> ComparisonResult:
-    """Compares controllers; `paceline.compare` says more."""
+    """Compares controllers; `paceline.compare` says more. `say` is told how recordings are read."""
     folders = data_folders(data)
     wanted = figures.weights_of(weights)
     parts = [joined.read(Path(one)) for one in _listed("join", join)]
     of_controllers = contenders(controllers, folders)
-    joined.expect_two([*(one.label for one in of_controllers), *(label for one in parts for label in one.labels)])
+    if earlier is None:
+        joined.expect_two([*(one.label for one in of_controllers), *(label for one in parts for label in one.labels)])
     folder = OutputFolder(out)
-    joined.expect_other_folder(folder.path, parts)
+    before: list[Part] = []
+    joined.expect_other_folder(folder.path, [one.out for one in parts], "--join")
+    joined.expect_other_folder(folder.path, [Path(earlier)] if earlier is not None else [], "--with")
     ran = Ran(State("compare", 0, 0, 0, 0), None, ())
     if of_controllers:
         chosen = _listed("flows", flows)
-        of_conditions = conditions(_listed("over", over), flows=chosen, duration=duration, warmup=warmup, data=folders)
+        listed = _listed("over", over)
+        of_conditions = conditions(listed, flows=chosen, duration=duration, warmup=warmup, data=folders, say=say)
         cases = definition.cases(of_controllers, of_conditions)
         joined.expect_alike(parts, of_controllers, of_conditions)
-        study = definition.study(cases, _seeds(seeds), folder.path)
+        chosen_seeds = _seeds(seeds)
+        if earlier is not None:
+            before = [joined.read_earlier(Path(earlier), of_controllers, of_conditions, chosen_seeds)]
+        study = definition.study(cases, chosen_seeds, folder.path)
         context = _context(Context(study, tuple(folders), True))
         with Store(folder.path, fresh=fresh) as store:
             ran = run_rows(context, store, study.identity, workers=workers, dask=dask, progress=progress)
@@ -71,7 +80,9 @@ def compare(
             with folder:
                 part = _part(cases, of_controllers, of_conditions, folder.path)
                 folder.stage(joined.FILE, part.document)
-        parts = [part, *parts]
+        parts = [part, *parts, *before]
+    elif earlier is not None:
+        raise UsageError(f"--with {earlier}: found no controller, expected the controllers that changed since")
     elif over:
         raise UsageError("over: found conditions and no controller, expected controllers to run under them")
     else:
@@ -134,6 +145,8 @@ def _result(out: Path, here: Ran, parts: Sequence[Part], weights: Mapping[str, f
     runs = joined.runs(parts)
     labels = list(dict.fromkeys(label for part in parts for label in part.labels))
     medians = statistics.medians(runs)
+    earlier = {own: label for part in parts for own, label in part.renamed.items()}
+    differences = statistics.differences(runs, labels[0], earlier)
     quantiles = statistics.quantiles(runs)
     kept = {key: path for part in reversed(parts) for key, path in part.series().items()}
     measured = {name: one for part in parts for name, one in part.said["flows"].items()}
@@ -145,12 +158,15 @@ def _result(out: Path, here: Ran, parts: Sequence[Part], weights: Mapping[str, f
         conditions=list(dict.fromkeys(runs["condition"])),
         runs=runs[["condition", "controller", "seed", "error", *(one.column for one in figures.FIGURES.values())]],
         medians=medians,
-        differences=statistics.differences(runs, labels[0]),
+        differences=differences,
+        overall=statistics.over_conditions(medians, differences),
+        earlier=earlier,
         quantiles=quantiles,
         ranking=rank(medians, weights),
         failures=_failures(runs),
         series=kept,
         measured={name: (one["flows"], one["links"]) for name, one in measured.items()},
+        kinds={one["label"]: str(one["controller"]["kind"]) for part in parts for one in part.said["controllers"]},
         warmups={name: one["warmup_s"] for name, one in measured.items()},
         remade=here.remade,
     )
@@ -167,14 +183,18 @@ def _failures(runs: pd.DataFrame) -> list[Failure]:
 def _report(result: ComparisonResult, folder: OutputFolder) -> None:
     from paceline.comparison import report
     from paceline.plots.comparison import all_series, drawn
-    from paceline.plots.style import image, stage_pictures
+    from paceline.plots.style import stage_pictures
+    from paceline.plots.styles import SCREEN, current, drawn_as, formats
 
-    pictures = stage_pictures(folder, drawn(result))
-    for name, figure in all_series(result):
-        folder.stage(f"plots/{name}.png", image(figure, "png"))
+    pictures = stage_pictures(folder, lambda: drawn(result))
+    # A screen has them in the report, as curves to zoom.
+    only = ("png",) if current() is SCREEN and formats() == SCREEN.formats else ()
+    with drawn_as(formats=only):
+        stage_pictures(folder, lambda: all_series(result), reported=False)
     for name in ("medians", "differences"):
         table: pd.DataFrame = getattr(result, name)
         folder.stage(f"{name}.csv", table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
+    folder.stage("overall.csv", result.overall[1].to_csv(index=False, lineterminator="\n", float_format="%.6g"))
     folder.stage("ranking.json", json.dumps(ranking_document(result), indent=1) + "\n")
     folder.stage("report.html", report.render(result, pictures))
 

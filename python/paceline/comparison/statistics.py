@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from paceline.comparison.figures import DELAYS, FIGURES, PARTS, quantile_column
@@ -17,13 +18,21 @@ CONFIDENCE = 0.95
 FEW = 5
 """With fewer seeds nothing is called better or worse."""
 
+EVERY = "all conditions"
+"""In place of a condition's name, where figures are taken over all of them."""
+
 ONE_SEED = "one seed: no interval"
 NO_SEED = "no seed in common"
 NO_FIGURE = "one of the two has no such figure"
 SAME = "the same with every seed"
 ALIKE = "alike in these runs"
 FEW_SEEDS = "few seeds"
+FEW_CONDITIONS = "few conditions"
 
+_DIFFERENCES = (
+    "condition", "controller", "baseline", "figure", "unit", "seeds", "baseline_mean", "difference", "low", "high",
+    "percent", "better", "note",
+)  # fmt: skip
 _COLUMNS = {figure.column: figure for figure in FIGURES.values()}
 
 
@@ -46,23 +55,62 @@ def _groups(runs: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]
             yield (str(condition), str(controller)), own
 
 
-def differences(runs: pd.DataFrame, baseline: str) -> pd.DataFrame:
+def differences(runs: pd.DataFrame, baseline: str, earlier: Mapping[str, str] = MappingProxyType({})) -> pd.DataFrame:
     """By condition, controller and figure: the mean over the seeds of what it has more than the baseline.
 
-    `low` and `high` are the ends of the interval; `seeds` is how many runs both have; `note` says why there is no
-    interval, or what to hold of it.
+    `earlier` names, for a controller, the one that it is compared with in place of the baseline. `low` and `high` are
+    the ends of the interval; `seeds` is how many runs both have; `note` says why there is no interval, or what to hold
+    of it.
     """
     import pandas as pd
 
     rows = []
     for condition, of_condition in runs.groupby("condition", sort=False):
-        base = of_condition[of_condition["controller"] == baseline].set_index("seed")
         for controller, own in of_condition.groupby("controller", sort=False):
-            if controller != baseline:
-                key = {"condition": str(condition), "controller": str(controller), "baseline": baseline}
+            other = earlier.get(str(controller), baseline)
+            if controller != other and controller not in earlier.values():
+                base = of_condition[of_condition["controller"] == other].set_index("seed")
+                key = {"condition": str(condition), "controller": str(controller), "baseline": other}
                 rows += [{**key, **row} for row in _paired(own.set_index("seed"), base)]
-    head = ["condition", "controller", "baseline", "figure", "unit", "seeds", "baseline_mean", "difference"]
-    return pd.DataFrame(rows, columns=[*head, "low", "high", "percent", "better", "note"])
+    return pd.DataFrame(rows, columns=_DIFFERENCES)
+
+
+def over_conditions(medians: pd.DataFrame, differences: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The same two tables over all conditions: means of the medians, and of the differences with their interval.
+
+    A condition counts once, however many seeds it has. `seeds` is how many conditions both have a figure of. Means of
+    medians are over the conditions that have the figure of every controller. With one condition both are empty.
+    """
+    import numpy as np
+    import pandas as pd
+
+    rows, pairs = [], []
+    if medians["condition"].nunique() > 1:
+        means = {column: _mean_of_all(medians, column) for column in _COLUMNS}
+        for label, own in medians.groupby("controller", sort=False):
+            controller = str(label)
+            counts = {"runs": int(own["runs"].sum()), "failed": int(own["failed"].sum())}
+            figures = {column: found.get(controller, math.nan) for column, found in means.items()}
+            rows.append({"condition": EVERY, "controller": controller, **counts, **figures})
+        for names, own in differences.groupby(["controller", "baseline", "figure"], sort=False):
+            controller, base, column = map(str, names)
+            known = own.dropna(subset=["difference"])
+            found, figure = known["difference"].to_numpy(dtype=float), _COLUMNS[column]
+            low, high, note = interval(found)
+            mean, usual = (float(np.mean(one)) if len(known) else math.nan for one in (found, known["baseline_mean"]))
+            row: dict[str, Any] = {"condition": EVERY, "controller": controller, "baseline": base, "figure": column}
+            row |= {"unit": figure.unit, "seeds": len(known), "baseline_mean": usual, "difference": mean}
+            row |= {"low": low, "high": high, "percent": 100 * mean / usual if usual else math.nan}
+            row["better"] = _verdict(low, high, figure.more) if len(known) >= FEW else None
+            pairs.append(row | {"note": FEW_CONDITIONS if len(known) < FEW else note})
+    return pd.DataFrame(rows, columns=medians.columns), pd.DataFrame(pairs, columns=_DIFFERENCES)
+
+
+def _mean_of_all(medians: pd.DataFrame, column: str) -> dict[str, float]:
+    """By controller, the mean of a figure over the conditions that have it of every controller."""
+    table = medians.pivot(index="condition", columns="controller", values=column)
+    whole = table.dropna(axis="columns", how="all").dropna()
+    return {str(name): float(value) for name, value in whole.mean().items()} if len(whole) else {}
 
 
 def _paired(own: pd.DataFrame, base: pd.DataFrame) -> Iterator[dict[str, Any]]:

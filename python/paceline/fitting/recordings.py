@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from paceline.errors import ScenarioError, UsageError
+from paceline import trace_files
+from paceline.errors import DataNotFound, ScenarioError, UsageError
+from paceline.frames import find
 from paceline.scenario import ScenarioText, data_folders, toml_value
 
 if TYPE_CHECKING:
@@ -26,6 +29,9 @@ LONGEST_S = 1e6
 _QUIET_FLOW = '[flows.none]\ntransport = "udp"\nsource = { kind = "cbr" }\npath = ["recording"]\n'
 _QUIET_LINK = '[links.recording]\nrate = "1Mbps"\nqueue = { packets = 1 }\n'
 _PLACE = re.compile(r"^scenario:\d+: (links\.recording\.rate|flows\.recording\.source)\.")
+_WARNED = re.compile(r"^links\.recording\.rate\.trace: .*?: (?=line )")
+_OF_UNITS = "times are read as seconds"
+"""Part of a warning about rows far apart, which dates give no reason for."""
 _SHORT = 'duration = "1s"\nsample = "1s"\n'
 
 
@@ -74,20 +80,65 @@ class Frames(_Series):
     keys: Flags
 
 
-def read_rates(
-    file: str, options: Mapping[str, object], interval_s: float, data: Path | None = None
-) -> tuple[Rates, list[str]]:
-    """A recording of rates, and warnings about it; `options` stand beside `trace` in a scenario.
+@dataclass(frozen=True)
+class Segments:
+    """A recording as a link follows it: rates one after the other, each for a time."""
+
+    durations_s: Values
+    mbps: Values
+    format: str
+    said: str
+    """The part of the file's header that was used, in words; empty without a header."""
+    warnings: list[str]
+
+
+def read_segments(file: str, options: Mapping[str, object], data: Path | None = None) -> Segments:
+    """A recording of rates by the reader of links; `options` stand beside `trace` in a scenario.
 
     Raises:
         ScenarioError: The file is no recording of that format, or is not there.
-        UsageError: It is shorter than an interval.
+        UsageError: Its header leaves open how it is read.
     """
-    core = _load(_link({"trace": file, **options}), file, data_folders(data))
-    rates = Rates(_stem(file), _evened(core.link_trace, interval_s), interval_s)
+    folders = data_folders(data)
+    try:
+        path = find(file, [".", *folders])
+    except DataNotFound:
+        if "format" not in options:
+            raise
+        # The reader says where it looked.
+        return _segments(file, file, trace_files.Reading(dict(options)), folders)
+    found = trace_files.reading(path, options)
+    if found.is_direct:
+        return _segments(file, file, found, folders)
+    with tempfile.TemporaryDirectory() as folder:
+        written = Path(folder) / "trace.csv"
+        written.write_text(trace_files.seconds_and_mbps(path, found), encoding="utf-8")
+        read = _segments(file, str(written), trace_files.Reading({"format": "time-mbps"}, found.said), folders)
+    return replace(read, warnings=[one for one in read.warnings if _OF_UNITS not in one])
+
+
+def _segments(name: str, file: str, found: trace_files.Reading, folders: Sequence[str]) -> Segments:
+    core = _load(_link({"trace": file, **found.keys}), name, folders)
+    durations, mbps = (_floats(content) for content in core.link_trace)
+    scale = float(found.keys.get("scale", 1.0))
+    warnings = [_WARNED.sub(f"{name}: ", one) for one in core.warnings]
+    return Segments(durations, mbps * scale, str(found.keys.get("format", "")), found.said, warnings)
+
+
+def read_rates(
+    file: str, options: Mapping[str, object], interval_s: float, data: Path | None = None
+) -> tuple[Rates, list[str]]:
+    """A recording of rates, and remarks on it; `options` stand beside `trace` in a scenario.
+
+    Raises:
+        ScenarioError: The file is no recording of that format, or is not there.
+        UsageError: It is shorter than an interval, or its header leaves open how it is read.
+    """
+    found = read_segments(file, options, data)
+    rates = Rates(_stem(file), evened(found.durations_s, found.mbps, interval_s), interval_s)
     if not len(rates.mbps):
         raise UsageError(f"{file}: found less than one interval of {interval_s:g} s, expected a longer recording")
-    return rates, core.warnings
+    return rates, [*([f"{file}: {found.said}"] if found.said else []), *found.warnings]
 
 
 def rate_samples(trace: Mapping[str, object], folders: Sequence[str]) -> Values:
@@ -102,7 +153,7 @@ def peak_mbps(rate: Mapping[str, object], folders: Sequence[str]) -> float:
     once = {key: value for key, value in rate.items() if key != "repeat"}
     segments = _load(_link(once), str(rate["trace"]), folders).link_trace
     even = _evened(segments, 1.0)
-    return float((even if len(even) else _floats(segments[1])).max())
+    return float((even if len(even) else _floats(segments[1])).max()) * float(str(rate.get("scale", 1.0)))
 
 
 def draw_rates(rate: Mapping[str, object], count: int, interval_s: float, seed: int) -> Rates:
@@ -152,7 +203,12 @@ def _floats(content: bytes) -> Values:
 
 def _evened(segments: tuple[bytes, bytes], interval_s: float) -> Values:
     """The mean over each whole interval of a piecewise-constant rate."""
-    durations, mbps = (_floats(content) for content in segments)
+    durations, mbps = segments
+    return evened(_floats(durations), _floats(mbps), interval_s)
+
+
+def evened(durations: Values, mbps: Values, interval_s: float) -> Values:
+    """The mean over each whole interval of a rate in segments."""
     times = np.concatenate([[0.0], np.cumsum(durations)])
     megabits = np.concatenate([[0.0], np.cumsum(durations * mbps)])
     # An interval that is too short by rounding alone counts as whole.

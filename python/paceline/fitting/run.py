@@ -15,6 +15,9 @@ from paceline.fitting.distances import Distances, among_themselves, frame_distan
 from paceline.fitting.frame_sizes import FramesFit, fit_frames, with_keys
 from paceline.fitting.recordings import Frames, Rates, draw_frames, draw_rates, read_frames, read_rates
 from paceline.fitting.report import Comparison
+from paceline.frames import find
+from paceline.scenario import data_folders
+from paceline.trace_files import says_how_to_read
 
 DRAWN = 200_000
 """Values drawn for the comparison: so many that the draw adds no noticeable chance."""
@@ -54,7 +57,8 @@ def fit_rates(
     preset: str | None = None,
 ) -> RatesResult:
     """Fits recordings of rates; with a preset, only compares that one with them, in the states that were fitted."""
-    _expect_format(files, options)
+    for file in files:
+        _expect_format(file, options, data)
     warnings: list[str] = []
 
     def read(file: str) -> Rates:
@@ -98,10 +102,9 @@ def fit_frame_sizes(
     return FitResult(fit, fitted, held_out, drawn, _compared(fitted, held_out, drawn, frame_distances), warnings)
 
 
-def _expect_format(files: Sequence[str], options: Mapping[str, object]) -> None:
-    unclear = [file for file in files if not file.removesuffix(".gz").endswith(".json")]
-    if "format" not in options and unclear:
-        raise UsageError(f"--format: found nothing for {unclear[0]}, expected one of {', '.join(FORMATS)}")
+def _expect_format(file: str, options: Mapping[str, object], data: Path | None) -> None:
+    if "format" not in options and not says_how_to_read(find(file, [".", *data_folders(data)])):
+        raise UsageError(f"--format: found nothing for {file}, expected one of {', '.join(FORMATS)}")
 
 
 def _parts(

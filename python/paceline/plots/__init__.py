@@ -8,22 +8,29 @@ from paceline.errors import UsageError
 from paceline.plots import (
     beside,
     coupling,
+    delay_cdf,
     delay_quantiles,
+    frame_strip,
     lines,
     link_rate,
     original_frames,
     overview,
     psnr,
     received,
+    topology,
 )
 from paceline.plots.plot import Plot, Run
-from paceline.plots.style import TITLE_LETTERS, image, new_figure, settings, shortened
+from paceline.plots.style import heading, image, new_figure, settings
+from paceline.plots.styles import FORMATS, SCREEN, STYLES, drawn_as, formats
+from paceline.toml import loads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from matplotlib.figure import Figure
 
+
+__all__ = ["FORMATS", "PLOTS", "STYLES", "Plot", "Run", "draw", "drawn_as", "files", "named", "title"]
 
 PLOTS: dict[str, Plot] = {
     plot.name: plot
@@ -39,9 +46,11 @@ PLOTS: dict[str, Plot] = {
         lines.ONE_WAY_DELAY,
         lines.FRAME_DELAY,
         delay_quantiles.PLOT,
+        delay_cdf.PLOT,
         lines.WINDOW,
         coupling.PLOT,
         psnr.PLOT,
+        frame_strip.PLOT,
         received.PLOT,
     )
 }
@@ -49,7 +58,9 @@ PLOTS: dict[str, Plot] = {
 
 
 def draw(name: str, result: Run) -> Figure:
-    """The picture called `name` of a run."""
+    """The picture called `name` of a run; `topology` is that of its scenario."""
+    if name == "topology":
+        return topology.figure(topology.table(loads(result.scenario)))
     figure = _draw(named(name), result)
     if figure is None:
         raise UsageError(f"plot {name!r}: this run has nothing to show there")
@@ -64,16 +75,14 @@ def named(name: str) -> Plot:
 
 
 def _draw(plot: Plot, result: Run) -> Figure | None:
-    import matplotlib as mpl
+    from matplotlib import rc_context
 
     table = plot.table(result)
     if table is None or table.empty:
         return None
-    with mpl.rc_context(settings()):
+    with rc_context(settings()):
         figure = new_figure(height=plot.height)
-        figure.suptitle(
-            shortened(title(plot, result), TITLE_LETTERS), x=0.012, ha="left", fontsize=11.5, fontweight="bold"
-        )
+        heading(figure, title(plot, result))
         plot.draw(figure, table)
     return figure
 
@@ -81,7 +90,7 @@ def _draw(plot: Plot, result: Run) -> Figure | None:
 def title(plot: Plot, result: Run) -> str:
     """The picture's title: what is shown, and of which run."""
     name = str(result.summary.get("name", ""))
-    return f"{plot.title}: {name}" if plot.title else name
+    return ": ".join(filter(None, (plot.title, name)))
 
 
 def files(result: Run, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
@@ -90,6 +99,11 @@ def files(result: Run, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         figure = _draw(plot, result)
         if figure is None:
             continue
-        yield f"plots/{plot.name}.{plot.kind}", image(figure, plot.kind)
-        if plot is overview.PLOT:
-            yield "plots/overview.png", image(figure, "png")
+        for kind in kinds(plot):
+            yield f"plots/{plot.name}.{kind}", image(figure, kind)
+
+
+def kinds(plot: Plot) -> tuple[str, ...]:
+    """The kinds of a picture's files. On a screen that is SVG, or PNG for photographs; the overview has both."""
+    asked = formats()
+    return asked if asked != SCREEN.formats or plot is overview.PLOT else (plot.kind,)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from paceline.figures import titles
 from paceline.plots.plot import Plot, Run, flow_table, with_mean_rates
-from paceline.plots.style import BLACK, CYCLE, DASHES, legend, shortened, time_axis
+from paceline.plots.style import BLACK, CYCLE, DASHES, legend, shortened, time_axis, value_axis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,10 +40,9 @@ def draw(figure: Figure, rows: pd.DataFrame) -> None:
             for world, dashes in ((LINE, DASHES[0]), (SIMULATED, DASHES[1])):
                 one = rows[(rows["who"] == flow) & (rows["world"] == world)].dropna(subset=[title])
                 colour = CYCLE[place % len(CYCLE)] if world == LINE or len(who) > 1 else BLACK
-                label = world if len(who) == 1 else f"{shortened(flow)}: {world}"
-                axes.plot(one["time_s"], one[title], color=colour, linestyle=dashes, label=label)
-        axes.set_title(title.capitalize(), pad=18)
-        axes.set_ylabel(_UNITS[column])
+                said = world if len(who) == 1 else f"{shortened(flow)}: {world}"
+                axes.plot(one["time_s"], one[title], color=colour, linestyle=dashes, label=said)
+        value_axis(axes, title, _UNITS[column], title=title.capitalize())
         time_axis(axes, float(rows["time_s"].max()), label=axes is panels[-1])
         legend(axes)
 

@@ -17,7 +17,9 @@ from paceline.plots.style import (
     new_figure,
     settings,
     time_axis,
+    value_axis,
 )  # fmt: skip
+from paceline.plots.styles import formats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,9 +44,9 @@ class Call(Protocol):
 
 def draw(call: Call) -> Figure:
     """Rates, delays and frames over time, one below the other."""
-    import matplotlib as mpl
+    from matplotlib import rc_context
 
-    with mpl.rc_context(settings()):
+    with rc_context(settings()):
         figure = new_figure(height=7.2)
         rates, delays, frames = figure.subplots(3, 1, sharex=True, height_ratios=[3, 3, 2])
         end = max([1.0, *call.link.links["time_s"].tail(1), *call.browser["time_s"].tail(1)])
@@ -60,7 +62,7 @@ def draw(call: Call) -> Figure:
 def pictures(call: Call) -> dict[str, bytes]:
     """The picture as files, by their names."""
     figure = draw(call)
-    return {f"plots/browser.{kind}": image(figure, kind) for kind in ("svg", "png")}
+    return {f"plots/browser.{kind}": image(figure, kind) for kind in formats()}
 
 
 def _rates(axes: Axes, call: Call) -> None:
@@ -76,8 +78,7 @@ def _rates(axes: Axes, call: Call) -> None:
         _line(axes, call.browser, "target_mbps", "target (browser)", BLACK)
         _line(axes, call.browser, "sent_mbps", "sent (browser)", VERMILION)
         _line(axes, flow, "throughput_mbps", "received (our receiver)", BLUE)
-    axes.set_ylabel("Mbit/s")
-    axes.set_title("Rate", pad=18)
+    value_axis(axes, "rate", "Mbit/s", title="Rate")
 
 
 def _delays(axes: Axes, call: Call) -> None:
@@ -86,8 +87,7 @@ def _delays(axes: Axes, call: Call) -> None:
     if call.role == "send":
         _line(axes, call.endpoint.flows, "srtt_ms", "round trip (our sender)", BLACK)
         _line(axes, call.browser, "jitter_buffer_ms", "jitter buffer (browser)", PURPLE)
-    axes.set_ylabel("ms")
-    axes.set_title("Delay", pad=18)
+    value_axis(axes, "delay", "ms", title="Delay")
 
 
 def _frames(axes: Axes, call: Call) -> None:
@@ -97,8 +97,7 @@ def _frames(axes: Axes, call: Call) -> None:
         axes.plot(frozen["time_s"], [0] * len(frozen), "x", color=ORANGE, label="freeze (browser)", clip_on=False)
     else:
         _line(axes, call.browser, "encoded_fps", "encoded (browser)", GREEN)
-    axes.set_ylabel("frames per second")
-    axes.set_title("Frames", pad=18)
+    value_axis(axes, "frames", "per second", title="Frames")
 
 
 def _line(axes: Axes, rows: pd.DataFrame, column: str, label: str, colour: str) -> None:

@@ -5,15 +5,25 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from paceline.comparison.figures import DELAYS, FIGURES
+from paceline.plots import rate_delay
 from paceline.plots.plot import RATE_MEAN_S
-from paceline.plots.style import CYCLE, DASHES, SHADE, new_figure, settings, shortened
+from paceline.plots.style import (
+    SHADE,
+    heading,
+    legend_below,
+    logarithmic,
+    new_figure,
+    settings,
+    shortened,
+    spans_decades,
+)
+from paceline.plots.vocabulary import Look, looks
 from paceline.series import moving_mean
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -21,15 +31,14 @@ if TYPE_CHECKING:
     from paceline.comparison.result import ComparisonResult
 
 RATE, DELAY = FIGURES["throughput"], FIGURES["delay"]
-MARKS = "osD^vPX*"
 LARGEST = 24
 """Conditions that are drawn; the report has the figures and the curves of all."""
 _RISE = {"linewidth": 1.0}
 
 
-def style(place: int) -> dict[str, Any]:
-    """Colour and dashes of a controller, by its place."""
-    return {"color": CYCLE[place % len(CYCLE)], "linestyle": DASHES[place // len(CYCLE) % len(DASHES)]}
+def looks_of(result: ComparisonResult) -> dict[str, Look]:
+    """The look of each controller that is compared: its kind's, wherever it is drawn."""
+    return looks({label: result.kinds.get(label, label) for label in result.controllers})
 
 
 def drawn(result: ComparisonResult) -> Iterator[tuple[str, Figure]]:
@@ -65,61 +74,23 @@ def _grid(result: ComparisonResult, conditions: Sequence[str], panel: Panel) -> 
     """A panel for each condition, with one legend below all."""
     columns = min(3, max(1, len(conditions)))
     lines = max(1, math.ceil(len(conditions) / columns))
-    figure = new_figure(width=1.4 + 3.3 * columns, height=0.8 + 2.8 * lines)
+    figure = new_figure(width=1.4 + 3.3 * columns, height=0.8 + 2.8 * lines, wide=columns > 1)
     grid = figure.subplots(lines, columns, squeeze=False).flatten()
     for axes, condition in zip(grid, conditions, strict=False):
         panel(axes, result, condition)
-        axes.set_title(shortened(condition), fontsize=9)
+        axes.set_title(shortened(condition))
     for axes in grid[len(conditions) :]:
         axes.set_visible(False)
-    _legend(figure, list(grid))
+    legend_below(figure, grid)
     return figure
 
 
-def _legend(figure: Figure, grid: Sequence[Axes]) -> None:
-    found: dict[str, Any] = {}
-    for axes in grid:
-        handles, labels = axes.get_legend_handles_labels()
-        found |= dict(zip(labels, handles, strict=True))
-    if found:
-        figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=min(4, len(found)))
-
-
 def _scatter(axes: Axes, result: ComparisonResult, condition: str) -> None:
-    """A mark for each run, larger at the median, and the ellipse of one standard deviation."""
-    own = result.runs[result.runs["condition"] == condition]
-    for place, controller in enumerate(result.controllers):
-        points = own[own["controller"] == controller][[DELAY.column, RATE.column]].dropna().to_numpy()
-        if not len(points):
-            continue
-        import numpy as np
-
-        colour = CYCLE[place % len(CYCLE)]
-        mark = MARKS[place % len(MARKS)]
-        axes.plot(*points.T, mark, color=colour, markersize=2.5, alpha=0.5)
-        axes.plot(*np.median(points, axis=0), mark, color=colour, markersize=6, label=shortened(controller))
-        if len(points) > 2:
-            outline = ellipse(points)
-            axes.fill(*outline.T, color=colour, alpha=0.15, linewidth=0)
-            axes.plot(*outline.T, color=colour, linewidth=0.9)
-    # Room for the marks of the last runs.
-    found = own[[DELAY.column, RATE.column]].max().fillna(0.0)
-    axes.set_xlim(0, 1.06 * found[DELAY.column] or 1.0)
-    axes.set_ylim(0, 1.06 * found[RATE.column] or 1.0)
-    axes.set_xlabel(DELAY.heading, fontsize=9)
-    axes.set_ylabel(RATE.heading, fontsize=9)
-
-
-def ellipse(points: np.ndarray[Any, Any], corners: int = 72) -> np.ndarray[Any, Any]:
-    """The outline of the points' covariance ellipse: one standard deviation along each of its axes."""
-    import numpy as np
-
-    values, vectors = np.linalg.eigh(np.cov(points.T))
-    angles = np.linspace(0, 2 * np.pi, corners + 1)
-    circle = np.stack([np.cos(angles), np.sin(angles)])
-    # Rounding makes a variance of zero negative.
-    outline: np.ndarray[Any, Any] = (vectors * np.sqrt(np.maximum(values, 0.0)) @ circle).T + points.mean(axis=0)
-    return outline
+    """Rate over delay of each run."""
+    own = result.runs[result.runs["condition"] == condition].rename(columns={"controller": "series"})
+    rate_delay.draw(axes, own, looks_of(result), DELAY.column, RATE.column)
+    axes.set_xlabel(DELAY.heading)
+    axes.set_ylabel(RATE.heading)
 
 
 def _distribution(quantiles: pd.DataFrame, title: str) -> Panel:
@@ -127,14 +98,17 @@ def _distribution(quantiles: pd.DataFrame, title: str) -> Panel:
 
     def draw(axes: Axes, result: ComparisonResult, condition: str) -> None:
         own = quantiles[quantiles["condition"] == condition]
-        for place, controller in enumerate(result.controllers):
+        for controller, look in looks_of(result).items():
             line = own[own["controller"] == controller]
             if not line.empty:
-                axes.plot(line["ms"], line["part"], label=shortened(controller), **style(place))
-        axes.set_xlim(left=0)
+                axes.plot(line["ms"], line["part"], label=shortened(controller), **look.line)
+        if spans_decades(own["ms"]):
+            logarithmic(axes, "x")
+        else:
+            axes.set_xlim(left=0)
         axes.set_ylim(0, 1)
-        axes.set_xlabel(f"{title.lower()}, ms", fontsize=9)
-        axes.set_ylabel("part of the samples", fontsize=9)
+        axes.set_xlabel(f"{title.lower()}, ms")
+        axes.set_ylabel("part of the samples")
 
     return draw
 
@@ -149,18 +123,18 @@ def _side_by_side(result: ComparisonResult, condition: str, controllers: Sequenc
     rates, delays = figure.subplots(2, len(controllers), squeeze=False, sharex=True, sharey="row")
     for place, controller in enumerate(controllers):
         table = series(result, condition, controller)
-        colour = CYCLE[result.controllers.index(controller) % len(CYCLE)]
+        colour = looks_of(result)[controller].colour
         upper, lower = rates[place], delays[place]
         upper.fill_between(table["time_s"], table["capacity_mbps"], step="pre", color=SHADE, linewidth=0)
         upper.plot(table["time_s"], table["throughput_mbps"], color=colour, **_RISE)
         lower.plot(table["time_s"], table["one_way_delay_ms"], color=colour, **_RISE)
-        upper.set_title(shortened(controller, 24), fontsize=9)
-        lower.set_xlabel("time, s", fontsize=9)
-    rates[0].set_ylabel("throughput, Mbit/s", fontsize=9)
-    delays[0].set_ylabel("one-way delay, ms", fontsize=9)
+        upper.set_title(shortened(controller, 24))
+        lower.set_xlabel("time, s")
+    rates[0].set_ylabel("throughput, Mbit/s")
+    delays[0].set_ylabel("one-way delay, ms")
     rates[0].set_ylim(bottom=0)
     delays[0].set_ylim(bottom=0)
-    figure.suptitle(f"{shortened(condition)}: the first seed", x=0.01, ha="left")
+    heading(figure, f"{shortened(condition)}: the first seed")
     return figure
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.figures import titles
-from paceline.plots.plot import Plot, Run
-from paceline.plots.style import CYCLE, DASHES, legend, shortened
+from paceline.plots.plot import Plot, Run, flow_looks
+from paceline.plots.style import CYCLE, DASHES, legend, shortened, value_axis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +23,13 @@ def table(result: Run) -> pd.DataFrame | None:
 
     delays = titles("one_way_delay_ms", "frame_delay_ms")
     rows = [
-        {"who": name, "what": title, "part": part, "ms": flow[key][statistic]}
+        {
+            "who": name,
+            "controller": str(flow.get("controller") or ""),
+            "what": title,
+            "part": part,
+            "ms": flow[key][statistic],
+        }
         for name, flow in result.summary["flows"].items()
         for key, title in delays.items()
         for statistic, part in QUANTILES.items()
@@ -35,14 +41,15 @@ def table(result: Run) -> pd.DataFrame | None:
 def draw(figure: Figure, rows: pd.DataFrame) -> None:
     axes = figure.subplots()
     several = rows["who"].nunique() > 1
-    for index, (who, flow) in enumerate(rows.groupby("who", sort=False)):
+    looks = flow_looks(rows)
+    for who, flow in rows.groupby("who", sort=False):
         for place, (what, delay) in enumerate(flow.groupby("what", sort=False)):
             label = f"{shortened(who)}: {what}" if several else str(what)
-            colour = CYCLE[(index if several else place) % len(CYCLE)]
+            colour = looks[str(who)].colour if several else CYCLE[place % len(CYCLE)]
             axes.plot(delay["part"], delay["ms"], color=colour, linestyle=DASHES[place], marker="o", label=label)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("part of the packets, or of the frames, that is at most as late")
-    axes.set_ylabel("ms")
+    value_axis(axes, "delay", "ms")
     legend(axes)
 
 

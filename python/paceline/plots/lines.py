@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.figures import titles
-from paceline.plots.plot import Plot, Run, flow_table, with_mean_rates
-from paceline.plots.style import CYCLE, legend, shortened, time_axis
+from paceline.plots.plot import Plot, Run, flow_looks, flow_table, with_mean_rates
+from paceline.plots.style import CYCLE, DASHES, legend, shortened, time_axis, value_axis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,21 +36,28 @@ def line_plot(
     return Plot(name, figures, title, table, draw)
 
 
-def draw_series(
-    axes: Axes, table: pd.DataFrame, names: list[str], *, unit: str, colours: tuple[str, ...] = CYCLE
-) -> None:
-    """Each named column over `time_s`, once for every `who`; the legend names the flow only where there are several."""
-    groups = list(table.groupby("who", sort=False))
-    index = 0
-    for who, rows in groups:
-        for name in names:
+def draw_series(axes: Axes, table: pd.DataFrame, names: list[str], *, unit: str, colours: tuple[str, ...] = ()) -> None:
+    """Each named column over `time_s`, once for every `who`; the legend names the flow only where there are several.
+
+    Colours are those of the flows' controllers where a flow has one line or there are several flows, which then differ
+    in dashes by column. `colours` are given to lines that are of no controller.
+    """
+    groups, looks = list(table.groupby("who", sort=False)), flow_looks(table)
+    for index, (who, rows) in enumerate(groups):
+        own = looks[str(who)]
+        for place, name in enumerate(names):
+            look = {"color": own.colour, "linestyle": DASHES[place % len(DASHES)]} if len(names) > 1 else own.line
+            if colours or (len(groups) == 1 and len(names) > 1):
+                look = {"color": (colours or CYCLE)[(index * len(names) + place) % len(colours or CYCLE)]}
             label = name if len(groups) == 1 else f"{shortened(who)}: {name}"
-            axes.plot(rows["time_s"], rows[name], color=colours[index % len(colours)], label=label)
-            index += 1
-    axes.set_ylabel(unit)
+            axes.plot(rows["time_s"], rows[name], label=label, **look)
+    value_axis(axes, names[0] if len(names) == 1 else _QUANTITIES[unit], unit)
     time_axis(axes, float(table["time_s"].max()))
     legend(axes)
 
+
+_QUANTITIES = {"Mbit/s": "rate", "ms": "delay", "kB": "size"}
+"""The quantity of several columns of one unit."""
 
 RATES = line_plot(
     "rates", "6, 11", "Target bitrate and send rate", ("target_bitrate_mbps", "send_rate_mbps"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.plots.lines import draw_series
-from paceline.plots.plot import Plot, Run, flow_table, with_mean_rates
-from paceline.plots.style import BLACK, CYCLE, GREY, legend, shortened, time_axis
+from paceline.plots.plot import Plot, Run, flow_looks, flow_table, with_mean_rates
+from paceline.plots.style import BLACK, CYCLE, GREY, legend, shortened, time_axis, value_axis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,10 +29,16 @@ def throughput_table(result: Run) -> pd.DataFrame:
 
     capacity = result.links.groupby("time_s")["capacity_mbps"].min().reset_index()
     link = pd.DataFrame(
-        {"time_s": capacity["time_s"], "who": "", "what": "capacity", "mbps": capacity["capacity_mbps"]}
+        {
+            "time_s": capacity["time_s"],
+            "who": "",
+            "controller": "",
+            "what": "capacity",
+            "mbps": capacity["capacity_mbps"],
+        }
     )
     flows = with_mean_rates(flow_table(result, {"throughput_mbps": "mbps"}), "mbps").assign(what="throughput")
-    return pd.concat([link, flows[["time_s", "who", "what", "mbps"]]], ignore_index=True)
+    return pd.concat([link, flows[["time_s", "who", "controller", "what", "mbps"]]], ignore_index=True)
 
 
 def draw_throughput(figure: Figure, rows: pd.DataFrame) -> None:
@@ -41,10 +47,11 @@ def draw_throughput(figure: Figure, rows: pd.DataFrame) -> None:
     link = rows[rows["what"] == "capacity"]
     axes.plot(link["time_s"], link["mbps"], color=GREY, linewidth=1.8, label="capacity", drawstyle="steps-pre")
     flows = list(carried.groupby("who", sort=False))
-    for index, (who, flow) in enumerate(flows):
+    looks = flow_looks(carried)
+    for who, flow in flows:
         label = "throughput" if len(flows) == 1 else f"{shortened(who)}: throughput"
-        axes.plot(flow["time_s"], flow["mbps"], color=CYCLE[(index + 1) % len(CYCLE)], label=label)
-    axes.set_ylabel("Mbit/s")
+        axes.plot(flow["time_s"], flow["mbps"], label=label, **looks[str(who)].line)
+    value_axis(axes, "rate", "Mbit/s")
     time_axis(axes, float(rows["time_s"].max()))
     highest = carried["mbps"].max()
     if link["mbps"].max() > 4 * highest > 0:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from paceline.frames import source_frames
 from paceline.plots.plot import Plot, Run
-from paceline.plots.style import BLUE, GREY, legend
+from paceline.plots.style import BLUE, GREY, legend, value_axis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ def draw(figure: Figure, rows: pd.DataFrame) -> None:
     axes.set_xlim(1, len(rows))
     axes.set_ylim(bottom=0)
     axes.set_xlabel("frame")
-    axes.set_ylabel("kB")
+    value_axis(axes, "size of the frame", "kB")
     legend(axes)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.figures import titles
-from paceline.plots.plot import Plot, Run, flow_table, with_mean_rates
-from paceline.plots.style import BLACK, BLUE, CYCLE, DASHES, SHADE, VERMILION, legend, shortened, time_axis
+from paceline.plots.plot import Plot, Run, flow_looks, flow_table, with_mean_rates
+from paceline.plots.style import BLACK, BLUE, DASHES, SHADE, VERMILION, legend, note, shortened, time_axis, value_axis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,17 +40,17 @@ def _draw_rates(axes: Axes, rows: pd.DataFrame) -> None:
         label="capacity",
         linewidth=0,
     )
-    for index, (who, flow) in enumerate(flows):
+    looks = flow_looks(rows)
+    for who, flow in flows:
         label = "throughput" if len(flows) == 1 else shortened(who)
-        colour = CYCLE[index % len(CYCLE)]
-        axes.plot(flow["time_s"], flow["throughput"], color=colour, label=label)
+        axes.plot(flow["time_s"], flow["throughput"], label=label, **looks[str(who)].line)
         if len(flows) == 1:
             axes.plot(
                 flow["time_s"], flow["target bitrate"], color=BLACK, linewidth=0.9, linestyle=DASHES[1],
                 label="target bitrate",
             )  # fmt: skip
-    axes.set_ylabel("Mbit/s")
-    axes.set_title("Rate" if len(flows) == 1 else "Throughput", pad=18)
+    rate = "rate" if len(flows) == 1 else "throughput"
+    value_axis(axes, rate, "Mbit/s", title=rate.capitalize())
     end = float(rows["time_s"].max())
     time_axis(axes, end, label=False)
     highest = float(rows[["throughput", "target bitrate"]].max().max())
@@ -69,40 +69,48 @@ def _mark_changes(axes: Axes, link: pd.DataFrame) -> None:
     top = axes.get_ylim()[1]
     for time, rate in zip(changed["time_s"], changed["capacity"], strict=True):
         axes.axvline(time, color=BLACK, linewidth=0.7, linestyle=DASHES[2])
-        axes.annotate(
-            f"link: {rate:.4g} Mbit/s", (time, top), (3, -11), textcoords="offset points", color=BLACK, fontsize=8
+        said = f"link: {rate:.4g} Mbit/s"
+        note(
+            axes,
+            axes.annotate(said, (time, top), (3, -11), textcoords="offset points", color=BLACK, fontsize="small"),
         )
 
 
 def _draw_delays(axes: Axes, rows: pd.DataFrame) -> None:
     # A file always waits in its sender: only flows that an encoder feeds have a delay there.
     fed = rows["send-queue delay"].where(rows.groupby("who")["target bitrate"].transform("count") > 0)
-    waits = rows.assign(**{"send-queue delay": fed}).groupby("time_s")[["queue delay", "send-queue delay"]]
-    worst = waits.max().fillna(0.0)
-    network = worst["queue delay"]
-    send = network + worst["send-queue delay"]
-    time = worst.index
-    axes.fill_between(time, network, color=BLUE, alpha=0.55, linewidth=0, label="queue delay")
-    axes.fill_between(time, network, send, color=VERMILION, alpha=0.55, linewidth=0, label="send-queue delay")
-    axes.set_ylabel("ms")
-    axes.set_title("Delay that queues add", pad=18)
+    rows = rows.assign(network=rows["queue delay"].fillna(0.0), sender=fed.fillna(0.0))
+    rows["both"] = rows["network"] + rows["sender"]
+    value_axis(axes, "delay of queues", "ms", title="Delay that queues add")
     time_axis(axes, float(rows["time_s"].max()))
+    if rows["who"].nunique() == 1:
+        time = rows["time_s"]
+        axes.fill_between(time, rows["network"], color=BLUE, alpha=0.55, linewidth=0, label="queue delay")
+        axes.fill_between(
+            time, rows["network"], rows["both"], color=VERMILION, alpha=0.55, linewidth=0, label="send-queue delay"
+        )
+    else:
+        looks = flow_looks(rows)
+        for who, flow in rows.groupby("who", sort=False):
+            axes.plot(flow["time_s"], flow["both"], label=shortened(who), **looks[str(who)].line)
     legend(axes)
-    if send.max() > 0:
-        _mark_peak(axes, float(time[int(send.to_numpy().argmax())]), float(send.max()))
+    peak = float(rows["both"].max())
+    if peak > 0:
+        _mark_peak(axes, float(rows["time_s"].iloc[int(rows["both"].to_numpy().argmax())]), peak)
 
 
 def _mark_peak(axes: Axes, time: float, peak: float) -> None:
     axes.set_ylim(0, 1.22 * peak)
     left = time > 0.8 * axes.get_xlim()[1]
-    axes.annotate(
+    said = axes.annotate(
         f"longest wait: {peak:.0f} ms",
         (time, peak),
         (-8 if left else 8, 2),
         textcoords="offset points",
         ha="right" if left else "left",
-        fontsize=8,
+        fontsize="small",
     )
+    note(axes, said)
 
 
 PLOT = Plot("overview", "", "", table, draw, height=5.6)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from paceline.plots.vocabulary import Look, looks
 from paceline.series import moving_mean
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Plot:
 
 
 def flow_table(result: Run, columns: dict[str, str]) -> pd.DataFrame:
-    """Columns time_s, who (the flow, with its stream if it has several) and the named columns under their new names."""
+    """Columns time_s, who (the flow, with its stream if it has several), controller, and the named ones, renamed."""
     flows = result.flows
     who = flows["flow"]
     streams = flows.groupby("flow")["stream"].nunique()
@@ -65,7 +66,18 @@ def flow_table(result: Run, columns: dict[str, str]) -> pd.DataFrame:
     who = who.where(~several, flows["flow"] + "/" + flows["stream"])
     table = flows[["time_s", *columns]].rename(columns=columns)
     table.insert(1, "who", who)
+    kinds = {name: str(flow.get("controller") or "") for name, flow in result.summary.get("flows", {}).items()}
+    table.insert(2, "controller", flows["flow"].map(kinds).fillna(""))
     return table
+
+
+def flow_looks(rows: pd.DataFrame) -> dict[str, Look]:
+    """The look of each `who`, by the kind of its controller where the rows have that column."""
+    first = rows.drop_duplicates("who")
+    kinds = first["controller" if "controller" in rows else "who"]
+    found = looks(dict(zip(first["who"].astype(str), kinds, strict=True)))
+    # Dashes tell flows apart; one flow alone is solid.
+    return found if len(found) > 1 else {who: replace(look, dashes="-") for who, look in found.items()}
 
 
 RATE_MEAN_S = 0.4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.plots.plot import Plot, Run
-from paceline.plots.style import CYCLE, legend, shortened, time_axis
+from paceline.plots.style import CYCLE, legend, shortened, time_axis, value_axis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,7 @@ def draw(figure: Figure, rows: pd.DataFrame) -> None:
         axes.fill_between(middle, line["min"], line["mean"], color=colour, alpha=0.15, linewidth=0)
     time_axis(axes, float(rows["time_s"].max()) + 1)
     axes.set_ylim(bottom=max(0.0, float(rows["min"].min()) - 2))
-    axes.set_ylabel("dB; shaded down to the worst frame")
+    value_axis(axes, "PSNR", "dB; shaded down to the worst frame")
     legend(axes)
 
 

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from paceline.plots.style import BLACK, BLUE, CYCLE, GREY, ORANGE, VERMILION, legend, logarithmic, new_figure, settings
+from paceline.plots.style import (
+    BLACK,
+    BLUE,
+    CYCLE,
+    GREY,
+    ORANGE,
+    VERMILION,
+    heading,
+    legend,
+    logarithmic,
+    new_figure,
+    settings,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +81,7 @@ def _front(tuning: Tuning, judged: Judged) -> Figure:
     axes[0].set_ylabel(_axis(tuning, searched[0]))
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4)
-    figure.suptitle(f"{found.title}: {len(found.trials)} sets on the training recordings", x=0.01, ha="left")
+    heading(figure, f"{found.title}: {len(found.trials)} sets on the training recordings")
     return figure
 
 
@@ -183,8 +195,8 @@ def _bars(lines: dict[str, dict[str, Estimate]], axis: str) -> Figure:
             capsize=2,
             linewidth=0.8,
         )
-        one.set_title(objective, fontsize=9)
+        one.set_title(objective)
         one.set_xlim(left=0)
     axes[0].set_yticks(list(places), list(lines))
-    figure.supxlabel(f"{axis} (95 % intervals)", fontsize=9)
+    figure.supxlabel(f"{axis} (95 % intervals)")
     return figure

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from paceline.plots.style import CYCLE, DASHES, GREY, legend, logarithmic, new_figure, settings
+from paceline.plots.style import CYCLE, DASHES, GREY, heading, legend, legend_below, logarithmic, new_figure, settings
+from paceline.plots.vocabulary import looks
 from paceline.studies.designs import Design
 from paceline.studies.estimates import estimate
 from paceline.studies.factors import Factor
@@ -59,15 +60,15 @@ class Picture(Named, frozen=True, kw_only=True, tag_field="kind"):
     def _draw(self, study: Defined, rows: Rows) -> Figure:
         figure = new_figure(height=4.2)
         axes = figure.subplots()
-        axes.set_title(self.title or self.name)
-        self._points(axes, rows)
+        heading(figure, self.title or self.name)
+        self._points(axes, study, rows)
         if self.log:
             logarithmic(axes, "y")
         else:
             axes.set_ylim(bottom=0)
         return figure
 
-    def _points(self, axes: Axes, rows: Rows) -> None:
+    def _points(self, axes: Axes, study: Defined, rows: Rows) -> None:
         raise NotImplementedError
 
 
@@ -90,12 +91,16 @@ class Levels(Picture, frozen=True, kw_only=True, tag="levels"):
         figure, grid = panel_grid(len(factors), columns=4, width=2.5, height=1.9, sharey=True)
         for axes, factor in zip(grid, factors, strict=False):
             self._panel(axes, factor, design, own[own["varied"] == factor.name])
-        handles, labels = grid[0].get_legend_handles_labels()
-        if len(labels) > 1:
-            figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
-        figure.suptitle(self.title or self.name, x=0.01, ha="left")
-        what = self.axis or ", ".join(self._shown)
-        figure.supylabel("times the value at the default" if self.relative else what, fontsize=9)
+        # The panels share the axis: its end is known when all are drawn.
+        if self.log:
+            logarithmic(grid[0], "y")
+        elif not self.relative:
+            grid[0].set_ylim(bottom=0)
+        if len(self._shown) > 1:
+            legend_below(figure, grid)
+        heading(figure, self.title or self.name)
+        what = self.axis or ", ".join(axis_of(study, metric) for metric in self._shown)
+        figure.supylabel("times the value at the default" if self.relative else what)
         return figure
 
     @property
@@ -111,14 +116,10 @@ class Levels(Picture, frozen=True, kw_only=True, tag="levels"):
                 means_over(axes, rows, factor, levels, metric, label=metric, over=float(usual), style=style)
         if factor.default is not None and is_number(factor):
             axes.axvline(float(factor.default), color=GREY, linewidth=0.8)
-        axes.set_title(factor.label, fontsize=9)
+        axes.set_xlabel(factor.label)
         numbers = [float(level) for level in levels] if is_number(factor) else []
         if numbers and min(numbers) > 0 and max(numbers) >= WIDE * min(numbers):
             logarithmic(axes, "x")
-        if self.log:
-            logarithmic(axes, "y")
-        elif not self.relative:
-            axes.set_ylim(bottom=0)
 
 
 def means_over(
@@ -152,21 +153,25 @@ def panel_grid(
     panels = max(1, panels)
     columns = min(columns, panels)
     lines = math.ceil(panels / columns)
-    figure = new_figure(width=1.0 + width * columns, height=0.9 + height * lines)
+    figure = new_figure(width=1.0 + width * columns, height=0.9 + height * lines, wide=columns > 1)
     grid = list(figure.subplots(lines, columns, squeeze=False, sharey=sharey).flatten())
     for axes in grid[panels:]:
         axes.set_visible(False)
     return figure, grid[:panels]
 
 
-def shared_legend(figure: Figure, grid: Iterable[Axes], *, last: str = "\n") -> None:
-    """One legend below all axes: each label once, those that begin with `last` at the end."""
-    handles: dict[str, Any] = {}
-    for axes in grid:
-        handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-    handles = dict(sorted(handles.items(), key=lambda one: one[0].startswith(last)))
-    if handles:
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=min(6, len(handles)))
+UNITS = {"mbps": "Mbit/s", "ms": "ms", "s": "s", "db": "dB", "bytes": "B", "percent": "%"}
+"""Units by the endings of names."""
+
+
+def axis_of(study: Defined, metric: str) -> str:
+    """A metric's name and its unit, if that is the ending of its name or of the figure that it takes from a run."""
+    one = study.metrics.get(metric)
+    names = [metric.replace("-", "_")]
+    if getattr(one, "scale", 1.0) == 1.0:
+        names += str(getattr(one, "path", "") or getattr(one, "column", "")).split(".")
+    unit = next((UNITS[end] for name in names if (end := name.rpartition("_")[2]) in UNITS and end != name), "")
+    return f"{metric}, {unit}" if unit else metric
 
 
 class Numbers(Picture, frozen=True, kw_only=True, tag="numbers"):
@@ -175,12 +180,12 @@ class Numbers(Picture, frozen=True, kw_only=True, tag="numbers"):
     design: str
     metric: str
 
-    def _points(self, axes: Axes, rows: Rows) -> None:
+    def _points(self, axes: Axes, study: Defined, rows: Rows) -> None:
         means = rows.frame(self.design).groupby("number")[self.metric].mean()
         axes.plot(means.index, means.to_numpy(), ".", markersize=3, color=CYCLE[0])
         axes.axhline(float(means.mean()), color=GREY, linewidth=0.8, label="mean of all")
         axes.set_xlabel("number of the experiment")
-        axes.set_ylabel(self.axis or self.metric)
+        axes.set_ylabel(self.axis or axis_of(study, self.metric))
         legend(axes)
 
 
@@ -191,11 +196,11 @@ class Against(Picture, frozen=True, kw_only=True, tag="against"):
     metric: str
     against: str
 
-    def _points(self, axes: Axes, rows: Rows) -> None:
+    def _points(self, axes: Axes, study: Defined, rows: Rows) -> None:
         means = rows.frame(self.design).groupby("number")[[self.metric, self.against]].mean()
         axes.plot(means[self.against], means[self.metric], ".", markersize=4, color=CYCLE[0])
-        axes.set_xlabel(self.against)
-        axes.set_ylabel(self.axis or self.metric)
+        axes.set_xlabel(axis_of(study, self.against))
+        axes.set_ylabel(self.axis or axis_of(study, self.metric))
 
 
 class Panel(Spec, frozen=True, kw_only=True):
@@ -245,24 +250,24 @@ class Curves(Picture, frozen=True, kw_only=True, tag="curves"):
         figure, grid = panel_grid(len(self.panels), columns=2, width=4.0, height=2.7)
         for axes, panel in zip(grid, self.panels, strict=True):
             self._panel(axes, panel, study, rows)
-        shared_legend(figure, grid, last=self.beside)
-        figure.suptitle(self.title or self.name, x=0.01, ha="left")
+        legend_below(figure, grid, last=self.beside, title=study.factors[self.lines].label)
+        heading(figure, self.title or self.name)
         return figure
 
     def _panel(self, axes: Axes, panel: Panel, study: Defined, rows: Rows) -> None:
         ours, theirs = rows.frame(panel.of), None if panel.beside is None else rows.frame(panel.beside)
         over, lines = study.factors[panel.over], study.factors[self.lines]
         across = tuple(sorted(ours[over.name].dropna().unique())) if is_number(over) else over.values
-        for place, level in enumerate(self.levels or lines.values):
-            style = {"color": CYCLE[place % len(CYCLE)]}
-            dashes = style | {"linestyle": DASHES[place // len(CYCLE)]}
+        shown = self.levels or lines.values
+        for level, look in zip(shown, looks(str(level) for level in shown).values(), strict=True):
+            style, dashes = {"color": look.colour}, look.line
             own = ours[ours[lines.name] == level]
             means_over(axes, own, over, across, self.metric, label=str(level), style=dashes)
             if theirs is not None:
                 self._beside(axes, over.name, theirs[theirs[lines.name] == level], style)
-        axes.set_title(panel.title, fontsize=9)
-        axes.set_xlabel(over.label, fontsize=9)
-        axes.set_ylabel(self.axis or self.metric, fontsize=9)
+        axes.set_title(panel.title, fontsize="medium")
+        axes.set_xlabel(over.label)
+        axes.set_ylabel(self.axis or axis_of(study, self.metric))
         if self.log:
             logarithmic(axes, "y")
         else:
@@ -323,16 +328,16 @@ class Across(Picture, frozen=True, kw_only=True, tag="across"):
         figure, grid = panel_grid(len(self.panels), columns=3, width=3.0, height=2.5, sharey=True)
         for axes, panel in zip(grid, self.panels, strict=True):
             frame = rows.frame(panel.of)
-            for place, level in enumerate(self.levels or study.factors[self.lines].values):
+            shown = self.levels or study.factors[self.lines].values
+            for level, look in zip(shown, looks(str(level) for level in shown).values(), strict=True):
                 means = frame[frame[self.lines] == level][list(self.points)].mean()
                 across = sorted((number, float(means[metric])) for metric, number in self.points.items())
                 label = self.labels.get(str(level), str(level))
-                style: dict[str, Any] = {"color": CYCLE[place % len(CYCLE)], "label": label}
-                axes.plot(*zip(*across, strict=True), marker="o", markersize=2.5, **style)
-            axes.set_title(panel.title, fontsize=9)
+                axes.plot(*zip(*across, strict=True), marker="o", markersize=2.5, label=label, **look.line)
+            axes.set_title(panel.title, fontsize="medium")
         for axes in grid[-3:]:
-            axes.set_xlabel(self.over, fontsize=9)
-        shared_legend(figure, grid)
-        figure.suptitle(self.title or self.name, x=0.01, ha="left")
-        figure.supylabel(self.axis or ", ".join(self.points), fontsize=9)
+            axes.set_xlabel(self.over)
+        legend_below(figure, grid, title=study.factors[self.lines].label)
+        heading(figure, self.title or self.name)
+        figure.supylabel(self.axis or ", ".join(axis_of(study, metric) for metric in self.points))
         return figure

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta
 
 from paceline.errors import StudyError, one_of
-from paceline.plots.study import Picture, panel_grid, shared_legend
-from paceline.plots.style import CYCLE, DASHES, logarithmic
+from paceline.figures import figures
+from paceline.plots.study import Picture, panel_grid
+from paceline.plots.style import CYCLE, DASHES, heading, legend_below, logarithmic
+from paceline.plots.vocabulary import looks
 from paceline.studies.designs import Design, Experiments
 from paceline.studies.factors import Factor
 from paceline.studies.rows import Rows, equals
@@ -95,24 +97,24 @@ class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
         figure, grid = panel_grid(len(self.panels), columns=self.columns, width=4.0, height=2.5)
         for axes, panel in zip(grid, self.panels, strict=True):
             self._panel(axes, panel, study, rows)
-        shared_legend(figure, grid)
-        figure.suptitle(self.title or self.name, x=0.01, ha="left")
+        named = self.lines in PARTS
+        legend_below(figure, grid, title="" if named else study.factors[self.lines].label)
+        heading(figure, self.title or self.name)
         return figure
 
     def _panel(self, axes: Axes, panel: Drawn, study: Defined, rows: Rows) -> None:
+        known = [] if self.lines in PARTS else self.levels or study.factors[self.lines].values
+        looked = looks(str(level) for level in known)
         for place, name, values in self._values(panel, study, rows):
-            style: dict[str, Any] = {
-                "color": CYCLE[place % len(CYCLE)],
-                "linestyle": DASHES[place // len(CYCLE) % len(DASHES)],
-                "label": self.labels.get(name, name),
-            }
+            cycled = {"color": CYCLE[place % len(CYCLE)], "linestyle": DASHES[place // len(CYCLE) % len(DASHES)]}
+            look = looked[name].line if name in looked else cycled
             if not values.empty:
-                _DRAWN[panel.draw](axes, panel, values, style)
-        axes.set_title(panel.title, fontsize=9)
-        what, other = panel.axis or panel.column, _OTHER_AXIS[panel.draw]
+                _DRAWN[panel.draw](axes, panel, values, look | {"label": self.labels.get(name, name)})
+        axes.set_title(panel.title, fontsize="medium")
+        what, other = panel.axis or _title(panel), _OTHER_AXIS[panel.draw]
         along, up = (other, what) if panel.draw == "time" else (what, other)
-        axes.set_xlabel(along, fontsize=9)
-        axes.set_ylabel(up, fontsize=9)
+        axes.set_xlabel(along)
+        axes.set_ylabel(up)
         _ends(axes, panel)
 
     def _values(self, panel: Drawn, study: Defined, rows: Rows) -> Iterator[tuple[int, str, pd.DataFrame]]:
@@ -144,6 +146,14 @@ class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
         value = table[panel.column] - (table[panel.column].min() if panel.above_least else 0.0)
         found: pd.DataFrame = table[[*PARTS, "time_s"]].assign(value=value * panel.scale)
         return found
+
+
+def _title(panel: Drawn) -> str:
+    """The column as people call it, with its unit; of values that are scaled or shifted, the column's name."""
+    figure = figures("flows.NAME").get(panel.column)
+    if figure is None or panel.scale != 1.0 or panel.above_least:
+        return panel.column
+    return f"{figure.title}, {figure.unit}" if figure.unit else figure.title
 
 
 def _nothing() -> pd.DataFrame:

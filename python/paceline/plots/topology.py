@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from paceline.plots.style import BLACK, CYCLE, GREY, SHADE, new_figure, settings, shortened
+from paceline.plots.style import BLACK, GREY, SHADE, heading, new_figure, settings, shortened
+from paceline.plots.vocabulary import looks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,10 +131,11 @@ def figure(topology: Topology) -> Figure:
     columns = max((box.column for box in topology.boxes.values()), default=0) + 1
     rows = max((box.row for box in topology.boxes.values()), default=0) + 1
     with mpl.rc_context(settings()):
-        picture = new_figure(width=max(8.0, 2.4 * columns + 2.2), height=1.5 * rows + 0.35 * len(topology.groups) + 1.6)
+        height = 1.5 * rows + 0.35 * len(topology.groups) + 1.6
+        picture = new_figure(width=max(8.0, 2.4 * columns + 2.2), height=height, wide=columns > 2)
         axes = picture.subplots()
         axes.set_axis_off()
-        picture.suptitle(shortened(topology.name, 80), x=0.012, ha="left", fontsize=11.5, fontweight="bold")
+        heading(picture, topology.name)
         _draw_boxes(axes, topology)
         _draw_groups(axes, topology, columns)
         axes.set_xlim(-1.0, columns)
@@ -154,14 +156,15 @@ def _draw_boxes(axes: Axes, topology: Topology) -> None:
             FancyBboxPatch(corner, WIDTH, HEIGHT, boxstyle="round,pad=0.02", facecolor=SHADE, edgecolor=GREY, zorder=3)
         )
         said = "\n".join((shortened(box.name, 20), *(shortened(line, 26) for line in box.lines)))
-        axes.text(box.column, -box.row, said, ha="center", va="center", fontsize=8.5, color=BLACK, zorder=4)
+        axes.text(box.column, -box.row, said, ha="center", va="center", fontsize="small", color=BLACK, zorder=4)
 
 
 def _draw_groups(axes: Axes, topology: Topology, columns: int) -> None:
     count = len(topology.groups)
+    looked = list(looks({group.label: group.kind.partition(" ")[0] for group in topology.groups}).values())
     bottom = -max((box.row for box in topology.boxes.values()), default=0) - 0.5
     for index, group in enumerate(topology.groups):
-        colour = CYCLE[index % len(CYCLE)]
+        colour = looked[index].colour
         shift = (index - (count - 1) / 2) * min(0.09, 0.5 / max(count, 1))
         links = _through(topology, group.path, columns, shift, 0.5)
         there = [(-0.75, shift), *links, (columns - 0.25, shift)]

@@ -12,8 +12,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from paceline import disk
-from paceline.errors import DataNotFound, ScenarioError, StudyError
+from paceline import disk, library
+from paceline.errors import DataNotFound, ScenarioError, StudyError, one_of
 from paceline.plots import PLOTS
 from paceline.plots.study import Across, Against, Curves, Levels, Numbers, Picture
 from paceline.plots.study_series import Runs
@@ -22,7 +22,7 @@ from paceline.studies import designs
 from paceline.studies.designs import Design, DesignSpec, Experiment, Experiments, Grid, Seed
 from paceline.studies.external_runs import Recorded, RecordedSpec, from_published
 from paceline.studies.factors import Factor, Point
-from paceline.studies.judge import Published, Rule, read_published
+from paceline.studies.judge import Published, Rule, expect_judged, read_published
 from paceline.studies.metrics import Metric, MetricSpec
 from paceline.studies.nearest import Reading, read_reading
 from paceline.studies.rows import Rows
@@ -68,6 +68,7 @@ class _Definition(TuningSpec, frozen=True, kw_only=True):
     nearest: dict[str, dict[str, float]] = {}
     macros: dict[str, str] = {}
     without_data: dict[str, Settings] = {}
+    judged_without_data: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,8 @@ class Study:
     """Its searches, if it has any."""
     identity: dict[str, Any]
     """All that its rows depend on, as plain data: a study with another identity may give other rows."""
+    judged_without_data: frozenset[str] = frozenset()
+    """Published figures, by their ids, that do not depend on the recordings."""
 
     def __len__(self) -> int:
         return self._ends[-1] if self.designs else 0
@@ -212,38 +215,13 @@ def load(name: str | os.PathLike[str]) -> Study:
 
 
 def find(name: str | os.PathLike[str]) -> Path:
-    """The folder of a study: a path, or a name under one of the folders that hold studies."""
-    for candidate in (Path(name), *(folder / name for folder in study_folders())):
+    """The folder of a study: a path, or a name under `studies` here or among those that come along."""
+    own = Path(name).parent if Path(name).name == "study.toml" else Path(name)
+    for candidate in (own, *(folder / name for folder in library.folders("studies"))):
         if disk.is_file(candidate / "study.toml"):
             return candidate
-    known = ", ".join(path.parent.name for path in _definitions()) or "none here"
-    raise DataNotFound(f"study {os.fspath(name)!r}: no such study; there are: {known}")
-
-
-def study_folders() -> list[Path]:
-    """Where studies are looked for: `studies` here, and in the source tree that the package was built from."""
-    return [Path("studies"), Path(__file__).resolve().parents[3] / "studies"]
-
-
-def known_studies() -> list[tuple[str, str]]:
-    """Name and title of every study that can be called by its name."""
-    return [(path.parent.name, _title(path)) for path in _definitions()]
-
-
-def _title(path: Path) -> str:
-    try:
-        return str(loads(path.read_text(encoding="utf-8")).get("title", ""))
-    except (OSError, UnicodeDecodeError, TOMLDecodeError) as error:
-        raise StudyError(f"{path}: {error}") from None
-
-
-def _definitions() -> Iterator[Path]:
-    seen: set[str] = set()
-    for folder in study_folders():
-        for path in sorted(folder.glob("*/study.toml")):
-            if path.parent.name not in seen:
-                seen.add(path.parent.name)
-                yield path
+    known = list(library.studies())
+    raise DataNotFound(f"study {os.fspath(name)!r}: no such study, {one_of(Path(name).name, known)}")
 
 
 def _study(folder: Path, text: str, table: Mapping[str, Any]) -> Study:
@@ -258,6 +236,7 @@ def _study(folder: Path, text: str, table: Mapping[str, Any]) -> Study:
     scenarios = dict(_scenarios(folder, [said.scenario, *(design.scenario for design in drawn.values())]))
     rules = read_all("rules", said.rules, Rule)
     published = _published(folder, said.published, rules)
+    expect_judged("judged_without_data", said.judged_without_data, published, rules)
     recorded = {
         name: from_published(name, spec, published, factors, metrics)
         if spec.published
@@ -293,6 +272,7 @@ def _study(folder: Path, text: str, table: Mapping[str, Any]) -> Study:
         identity={key: value for key, value in table.items() if key in _OF_ROWS}
         | {"order of factors": list(factors), "order of designs": list(drawn)}
         | {f"file {file}": hashlib.sha256(content.encode()).hexdigest()[:16] for file, content in scenarios.items()},
+        judged_without_data=frozenset(said.judged_without_data),
     )
     study = replace(study, tuning=tuning_of(said, factors, metrics, _conditions(study, said)))
     _check(study)

@@ -63,6 +63,8 @@ class Plan:
         return self.bytes_once + self.total * self.bytes_each
 
 
+GENERATED = "figures that depend on the recordings are not judged"
+"""The difference that missing recordings make to a study."""
 LARGEST_TOLD = 1_000_000
 """Of more experiments than this there are only the tables that the definition asks for: all rows must fit in memory."""
 LEAST_ROW = 80.0
@@ -103,7 +105,7 @@ def _run_experiments(
 ) -> StudyResult:
     context, missing = prepare(study, data)
     if missing and progress is None:
-        warnings.warn(f"{missing}: generated traces are used and nothing is judged", stacklevel=4)
+        warnings.warn(f"{missing}: generated traces are used; {GENERATED}", stacklevel=4)
     folder = OutputFolder(out)
     known = not fresh and (folder.path / FOLDER).exists()
     first = {} if known else _first_rows(context)
@@ -288,7 +290,7 @@ def _compared(result: StudyResult, folder: OutputFolder) -> StudyResult:
         folder.stage("verdict.md", result.verdict_markdown)
     for name, table in result.tables.items():
         folder.stage(f"tables/{name}.md", str(table))
-    folder.stage("report.html", render(result, stage_pictures(folder, _drawn(study, rows))))
+    folder.stage("report.html", render(result, stage_pictures(folder, lambda: _drawn(study, rows))))
     return result
 
 
@@ -310,7 +312,8 @@ def compare(study: Study, rows: Rows, *, has_data: bool) -> list[Comparison]:
                 if published.experiment in study.named:
                     others = getattr(study.named[published.experiment].spec, "beside", {})
                     beside = {title: rows.figure(other, published.metric) for title, other in others.items()}
-        verdict = judged(study.rules[published.rule], published, ours, has_data)
+        is_free = published.id in study.judged_without_data
+        verdict = judged(study.rules[published.rule], published, ours, has_data, is_free)
         lines.append(Comparison(published, ours, verdict, beside))
     return lines
 

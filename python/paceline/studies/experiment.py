@@ -136,7 +136,11 @@ def measured(context: Context, index: int, point: Point | None = None) -> tuple[
         return row, {}
     if experiment.is_named:
         row.summary = dict(_leaves(result.summary))
-    return row, result.files(plots=experiment.plots)
+    from paceline.plots.styles import SCREEN, drawn_as
+
+    # The report shows them, whatever the style of its own pictures' files is.
+    with drawn_as(SCREEN.name):
+        return row, result.files(plots=experiment.plots)
 
 
 def died(task: Task) -> tuple[Row, Files]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -15,9 +15,12 @@ HOLDS = "holds"
 IN_DIRECTION = "holds in direction"
 DOES_NOT_HOLD = "does not hold"
 NOT_JUDGED = "not judged"
+ON_GENERATED = " on generated traces"
+"""Words behind a verdict that was found without the study's recordings."""
 NO_DATA = "not judged: no data"
 NO_FIGURE = "not judged: no figure of ours"
-VERDICTS = (HOLDS, IN_DIRECTION, DOES_NOT_HOLD, NOT_JUDGED, NO_DATA, NO_FIGURE)
+_FOUND = (HOLDS, IN_DIRECTION, DOES_NOT_HOLD)
+VERDICTS = (*_FOUND, *(f"{verdict}{ON_GENERATED}" for verdict in _FOUND), NOT_JUDGED, NO_DATA, NO_FIGURE)
 
 
 class Rule(Named, frozen=True, kw_only=True):
@@ -86,6 +89,19 @@ class Rule(Named, frozen=True, kw_only=True):
             held = [abs(ours - published) <= self.holds * unit, in_direction]
         return HOLDS if held[0] else IN_DIRECTION if held[1] else DOES_NOT_HOLD
 
+    def expected(self, published: float | None) -> str:
+        """In words, where our figure must lie at least."""
+        limits = self.direction_between or self.between
+        if limits is not None:
+            return f"{limits[0]:g} to {limits[1]:g}"
+        told = "" if published is None else f"{published:g}"
+        if self.direction_factor is not None:
+            return f"at most {self.direction_factor:g} times above or below {told}"
+        if self.direction == "sign":
+            return f"the sign of {told}"
+        size = float(self.direction or 0.0)
+        return f"within {size:g} of {told}" if self.absolute else f"within {100 * size:g} % of {told}"
+
     def _within(self, factor: float, published: float, ours: float) -> bool:
         """Whether one number is at most so many times the other."""
         one, other = (max(abs(number), self.floor) for number in (published, ours))
@@ -139,10 +155,27 @@ class Comparison:
         return 100.0 * self.difference / abs(self.published.published)
 
 
-def judged(rule: Rule, published: Published, ours: float | None, has_data: bool) -> str:
-    """The verdict of a figure, which is none where the study's data was not there."""
+def judged(rule: Rule, published: Published, ours: float | None, has_data: bool, is_free: bool = False) -> str:
+    """The verdict of a figure.
+
+    Where the study's recordings were not there it is none, unless the figure `is_free` of them: then the same rule
+    judges, and the verdict says that the traces were generated.
+    """
     verdict = rule.verdict(published.published, ours)
-    return verdict if has_data or verdict == NOT_JUDGED else NO_DATA
+    if has_data or verdict == NOT_JUDGED:
+        return verdict
+    return f"{verdict}{ON_GENERATED}" if is_free and verdict in _FOUND else NO_DATA
+
+
+def expect_judged(key: str, ids: Collection[str], lines: Iterable[Published], rules: Mapping[str, Rule]) -> None:
+    """Refuses names of figures that there are not, and of those that no rule judges.
+
+    Raises:
+        DefinitionError: The key names such a figure.
+    """
+    known = [line.id for line in lines if rules[line.rule].judged]
+    for one in ids:
+        expect_known(key, one, known)
 
 
 def read_published(path: Path, rules: Mapping[str, Rule]) -> list[Published]:
@@ -150,7 +183,10 @@ def read_published(path: Path, rules: Mapping[str, Rule]) -> list[Published]:
     rows = list(_rows(path))
     seen: set[str] = set()
     for row in rows:
-        expect_known(f"{row.id}: rule", row.rule, rules)
+        if row.rule not in rules:
+            known = f" or one of {', '.join(rules)}" if rules else ""
+            expected = f"a table [rules.{row.rule[:40]}] in study.toml, with help, holds and direction{known}"
+            raise DefinitionError(f"{row.id}: rule", f"found {row.rule!r}, expected {expected}")
         if row.id in seen:
             raise DefinitionError(row.id, "found twice, expected each id once")
         seen.add(row.id)
@@ -165,17 +201,22 @@ def read_published(path: Path, rules: Mapping[str, Rule]) -> list[Published]:
 
 
 def _rows(path: Path) -> Iterator[Published]:
-    columns = list(Published.__struct_fields__)
+    columns, needed = list(Published.__struct_fields__), ("id", "experiment", "metric", "rule")
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
-            if list(reader.fieldnames or ()) != columns:
-                raise DefinitionError("", f"found columns {reader.fieldnames}, expected {columns}")
+            names = list(reader.fieldnames or ())
+            said, expected = f"found columns {names}", ", ".join(columns)
+            if missing := [name for name in needed if name not in names]:
+                raise DefinitionError("", f"{said}, without {', '.join(missing)}; expected {expected}")
+            if other := [name for name in names if name not in columns or names.count(name) > 1]:
+                raise DefinitionError("", f"{said}, with {other[0]!r}; expected each once of {expected}")
             for row in reader:
                 if None in row:
-                    raise DefinitionError(f"line {reader.line_num}", f"found more cells than {len(columns)} columns")
+                    raise DefinitionError(f"line {reader.line_num}", f"found more cells than {len(names)} columns")
+                whole = {**dict.fromkeys(columns, ""), "kind": "claim", **row}
                 found = {
-                    key: None if key in ("published", "metric") and not text else text for key, text in row.items()
+                    key: None if key in ("published", "metric") and not text else text for key, text in whole.items()
                 }
                 yield read(f"line {reader.line_num}", found, Published, strict=False)
     except (OSError, UnicodeDecodeError, csv.Error) as error:

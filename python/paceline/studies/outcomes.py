@@ -12,7 +12,7 @@ from paceline.studies import markdown, nearest, results
 from paceline.studies.definition import Study
 from paceline.studies.duels import Duel
 from paceline.studies.experiment import Parameter
-from paceline.studies.judge import Comparison
+from paceline.studies.judge import ON_GENERATED, Comparison
 from paceline.studies.markdown import Cells
 from paceline.studies.nearest import Near
 from paceline.studies.progress import State
@@ -123,7 +123,7 @@ class StudyResult:
     out: Path
     state: State
     missing: str | None = None
-    """Which data was not there, so that generated traces were used and nothing is judged."""
+    """Which data was not there, so that generated traces were used; figures that depend on it are not judged."""
     comparison: list[Comparison] = field(default_factory=list)
     """The published figures beside ours."""
     tables: dict[str, Cells] = field(default_factory=dict)
@@ -163,6 +163,25 @@ class StudyResult:
     def verdicts(self) -> dict[str, int]:
         """How many published figures got which verdict."""
         return dict(Counter(row.verdict for row in self.comparison))
+
+    def _repr_html_(self) -> str:
+        from paceline.notebook import of_many
+
+        about = [f"{self.state.finished:,} experiments, {self.state.failed:,} failed"]
+        about += ["; ".join(f"{verdict}: {count}" for verdict, count in self.verdicts.items())]
+        about += [] if self.missing is None else [f"On generated traces: {self.missing}"]
+        heading = ("figure or claim", "published", "ours", "unit", "verdict")
+        rows = [
+            (line.published.statement, line.published.published, line.ours, line.published.unit, line.verdict)
+            for line in self.comparison
+            if line.ours is not None
+        ]
+        return of_many(self.study.title, about, heading, rows, self.report)
+
+    @property
+    def judged_without_data(self) -> int:
+        """How many figures were judged on generated traces: the verdict says so."""
+        return sum(row.verdict.endswith(ON_GENERATED) for row in self.comparison)
 
     @property
     def verdict_markdown(self) -> str:

@@ -6,6 +6,7 @@ import re
 from base64 import b64encode
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -39,7 +40,24 @@ class Section:
 
 def page(template: str, **values: object) -> str:
     """A page from a template of this package."""
-    return _environment().get_template(template).render(version=__version__, **values)
+    return with_contents(_environment().get_template(template).render(version=__version__, **values))
+
+
+_HEADING = re.compile(r"<h2>(.*?)</h2>", re.DOTALL)
+
+
+def with_contents(html: str) -> str:
+    """The page with a list of its headings before the first of them, if it has several."""
+    headings = [re.sub(r"<[^>]*>", "", found).strip() for found in _HEADING.findall(html)]
+    if len(headings) < 2:
+        return html
+    lines = "\n".join(f'<li><a href="#part-{place}">{said}</a></li>' for place, said in enumerate(headings, 1))
+    contents = f'<nav class="contents" aria-label="Contents">\n<b>Contents</b>\n<ul>\n{lines}\n</ul>\n</nav>\n'
+    place = count(1)
+    first = _HEADING.search(html)
+    assert first is not None
+    html = html[: first.start()] + contents + html[first.start() :]
+    return _HEADING.sub(lambda found: f'<h2 id="part-{next(place)}">{found[1]}</h2>', html)
 
 
 @cache
@@ -66,6 +84,7 @@ def render(result: StudyResult, svgs: dict[str, str]) -> str:
         "study.html",
         study=study,
         missing=result.missing,
+        generated=result.judged_without_data,
         state=result.state,
         counts=[(verdict, result.verdicts[verdict]) for verdict in VERDICTS if verdict in result.verdicts],
         total=len(result.comparison),

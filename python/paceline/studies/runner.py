@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from paceline import guests
-from paceline.errors import UsageError, WorkerDied
+from paceline.errors import UsageError, WorkerDied, expect_count
 from paceline.version import __version__, sources
 
 Context = TypeVar("Context")
@@ -60,8 +60,7 @@ class Runner(Generic[Context, Item, Outcome]):
 
         `died` gives the outcome of an item whose worker process died both times that it was tried.
         """
-        if workers is not None and workers < 1:
-            raise UsageError(f"workers: found {workers}, expected 1 or more")
+        expect_count("workers", workers)
         self._work = (function, context, died)
         self._dask = dask
         self.idle: Callable[[], None] = lambda: None

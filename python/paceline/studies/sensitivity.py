@@ -164,7 +164,7 @@ def _stage(folder: OutputFolder, result: SensitivityResult) -> None:
     from paceline.studies.report import render_sensitivity
 
     folder.stage("sensitivity.csv", sensitivity_frame(result).to_csv(index=False))
-    svgs = stage_pictures(folder, draw_sensitivity(result).items())
+    svgs = stage_pictures(folder, lambda: draw_sensitivity(result).items())
     folder.stage("report.html", render_sensitivity(result, svgs))
 
 

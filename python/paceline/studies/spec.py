@@ -158,7 +158,9 @@ def _explained(where: str, found: Any, kind: Any, said: str, steps: list[str]) -
         kind = _kind_at(kind, step)
     path = ".".join(filter(None, [where, *(str(int(step) + 1) if step.isdigit() else step for step in steps)]))
     if match := _MISSING.fullmatch(said):
-        return DefinitionError(path, f"found no key {match[1]!r}, expected one")
+        keys = _keys(kind, found)
+        others = f"; its keys are {', '.join(keys)}" if keys else ""
+        return DefinitionError(path, f"found no key {match[1]!r}, expected one{others}")
     if match := _UNKNOWN.fullmatch(said):
         return DefinitionError(path, f"found key {match[1]!r}, {one_of(match[1], _keys(kind, found))}")
     if match := _EXPECTED.fullmatch(said):
@@ -219,7 +221,7 @@ def line_of(text: str, where: str) -> int | None:
             header = [part.strip(" \"'") for part in match[1].split(".")]
             own = header
         elif match := re.match(r"\s*[\"']?([^\"'=#]+?)[\"']?\s*=", line):
-            own = [*header, match[1]]
+            own = [*header, *re.split(r"[.\s]+", match[1])]
         else:
             continue
         if len(own) > depth and own == keys[: len(own)]:

@@ -137,7 +137,7 @@ def _stage(folder: OutputFolder, result: TuningResult) -> None:
     folder.stage("trials.parquet", parquet_bytes(_table(trials_frame(result))))
     folder.stage("held_out.parquet", parquet_bytes(_table(held_out_frame(result))))
     folder.stage("sets.toml", sets_toml(result))
-    svgs = stage_pictures(folder, draw(result.tuning, result.judged).items())
+    svgs = stage_pictures(folder, lambda: draw(result.tuning, result.judged).items())
     folder.stage("report.html", render_tuning(result, svgs))
 
 
