@@ -167,15 +167,14 @@ const report = (what) => fetch("/", { method: "POST", body: JSON.stringify(what)
   const change = (element, value) => { element.value = value; element.dispatchEvent(new page.Event("change", { bubbles: true })); };
   change($("form").delay_ms, "80");
   const fromForm = await until(() => $("toml").value.includes('delay = "80ms"') && $("toml").value);
-  $("toml").value = fromForm.replace('"80ms"', '"0.12s"').replace("fps = 30", "fps = 15");
+  $("toml").value = fromForm.replaceAll('"80ms"', '"0.12s"').replaceAll("fps = 30", "fps = 15");
   $("toml").dispatchEvent(new page.Event("input"));
   await until(() => $("form").delay_ms.value === "120" && $("form").fps.value === "15");
-  $("toml").value = SCENARIO;
   const trace = new page.File([TRACE], "steps.csv");
   const dropped = new page.DataTransfer();
   dropped.items.add(trace);
   page.document.dispatchEvent(new page.DragEvent("drop", { dataTransfer: dropped, cancelable: true }));
-  await until(() => $("toml").value.includes('trace = "steps.csv"'));
+  await until(() => $("toml").value.includes('trace = "steps.csv"') && $("form").pattern.value === "trace");
   const format = $("form").format.value;
   $("toml").value = SCENARIO;
   page.paceline = undefined;

@@ -82,7 +82,10 @@ ${flows.join("\n")}`;
 export function fromParameters(parameters, form) {
   const value = (path) => parameters[path]?.value;
   const named = (table) => [...new Set(Object.keys(parameters).filter((path) => path.startsWith(`${table}.`)).map((path) => path.split(".")[1]))];
-  const [links, flows] = [named("links"), named("flows")];
+  const kindOf = (flow) => value(`flows.${flow}.controller.kind`);
+  // Values come by the alphabet: whoever is first in the form stays it.
+  const flows = named("flows").sort((one, other) => (kindOf(other) === form.one.kind) - (kindOf(one) === form.one.kind));
+  const links = named("links");
   const [first] = links;
   const found = { ...form, duration: value("duration") ?? form.duration, seed: value("seed") ?? form.seed };
   const constant = value(`links.${first}.rate`);
