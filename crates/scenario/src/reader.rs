@@ -241,7 +241,7 @@ impl<'a> Node<'a> {
         let DeValue::Table(table) = self.value else {
             return Err(self.fail(expected));
         };
-        Ok(Table { input: self.input, path: self.path.clone(), offset: self.offset, table })
+        Ok(Table { input: self.input, path: self.path.clone(), offset: self.offset, table, below: None })
     }
 }
 
@@ -251,12 +251,13 @@ pub(crate) struct Table<'a> {
     path: String,
     offset: usize,
     table: &'a DeTable<'a>,
+    below: Option<Box<Table<'a>>>,
 }
 
 impl<'a> Table<'a> {
     /// The whole document.
     pub(crate) fn root(input: &'a Input<'a>, table: &'a Spanned<DeTable<'a>>) -> Table<'a> {
-        Table { input, path: String::new(), offset: 0, table: table.get_ref() }
+        Table { input, path: String::new(), offset: 0, table: table.get_ref(), below: None }
     }
 
     fn path_of(&self, key: &str) -> String {
@@ -279,9 +280,16 @@ impl<'a> Table<'a> {
         Err(ScenarioError { hint, ..error })
     }
 
+    /// The same table over another one, whose keys hold where it has none itself.
+    pub(crate) fn over(self, below: Table<'a>) -> Table<'a> {
+        Table { below: Some(Box::new(below)), ..self }
+    }
+
     /// The value of `key`.
     pub(crate) fn find(&self, key: &str) -> Option<Node<'a>> {
-        let (_, value) = self.table.iter().find(|(name, _)| name.get_ref() == key)?;
+        let Some((_, value)) = self.table.iter().find(|(name, _)| name.get_ref() == key) else {
+            return self.below.as_ref()?.find(key);
+        };
         Some(Node {
             input: self.input,
             path: self.path_of(key),
@@ -322,7 +330,8 @@ impl<'a> Table<'a> {
                 continue;
             }
             if let DeValue::Table(table) = value.get_ref() {
-                let inner = Table { input: self.input, path: here, offset: value.span().start, table };
+                let offset = value.span().start;
+                let inner = Table { input: self.input, path: here, offset, table, below: None };
                 if let Some(line) = inner.line_of(path) {
                     return Some(line);
                 }
