@@ -6,6 +6,7 @@
 pub mod assembly;
 mod error;
 mod files;
+mod key_path;
 mod networks;
 mod nothing_arrived;
 mod overrides;
