@@ -20,7 +20,7 @@ def kinds() -> tuple[str, ...]:
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
-    """Everything of one kind."""
+    """Everything of one kind, or what is called so itself: `controllers`, or `scream`."""
     if kind == "studies":
         from paceline.studies.definition import known_studies
 
@@ -29,9 +29,11 @@ def entries(kind: str) -> list[dict[str, Any]]:
         from paceline.studies.designs import KINDS
 
         return [{"kind": name, "help": design.help} for name, design in KINDS.items()]
-    if kind not in registry():
+    every = registry()
+    called = [entry for listed in every.values() for entry in listed if entry["kind"] == kind]
+    found: list[dict[str, Any]] = every.get(kind, called)
+    if kind not in every and not found:
         raise UsageError(f"paceline list: found {kind!r}, {one_of(kind, kinds())}")
-    found: list[dict[str, Any]] = registry()[kind]
     return found
 
 
