@@ -298,7 +298,7 @@ impl<'a> Table<'a> {
         Err(ScenarioError { hint, ..error })
     }
 
-    /// What `paceline list` calls the keys of this table: its kind, the thing that it says, or its own name.
+    /// The argument of `paceline list` that shows the keys of this table: the kind that it names, or its own name.
     fn listing(&self) -> String {
         let chosen = ["kind", "format", "generator"].iter().find_map(|key| self.find(key)?.as_text());
         let way = path_keys(&self.path);

@@ -118,7 +118,7 @@ impl Dimension {
             Dimension::Time => Some(decimal.scaled(seconds_of(unit)?, self.max())),
             Dimension::Rate => {
                 let per_second = ["/s", "ps", "PS"].iter().find_map(|end| unit.strip_suffix(end));
-                // Who shouts means bits.
+                // `MBPS` in capitals means bits.
                 let bits = bits_of(per_second.unwrap_or(unit), 1, !unit.ends_with("PS"))?;
                 Some(decimal.scaled(bits, self.max()))
             }

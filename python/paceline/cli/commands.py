@@ -166,7 +166,7 @@ def _print(result: Result, json: bool) -> None:
 @flat
 def list_(
     options: ListOptions,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(listing.kinds())}; or one thing of them, such as flow or scream.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join(listing.kinds())}, or one of theirs.")],
     json: Json = False,
 ) -> None:
     """Say what there is, with every parameter, its default, unit and source."""
