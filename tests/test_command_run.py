@@ -226,3 +226,16 @@ def test_list_says_what_must_be_given(cli: Run) -> None:
     assert "packets (one of these must be given)  (count, from 1)" in queues
     entries = json.loads(cli("list", "queues", "--json").stdout)["queues"]
     assert {parameter["need"] for parameter in entries[0]["parameters"]} == {"one-of"}
+
+
+def test_list_shows_one_thing_by_its_own_name(cli: Run) -> None:
+    flow = cli("list", "flow").stdout
+    assert flow.startswith("flow: ")
+    assert "path (must be given)" in flow
+    assert "qdelay_target_lo" not in flow
+    # A controller is called so, and a playout.
+    fixed = json.loads(cli("list", "fixed", "--json").stdout)["fixed"]
+    assert [entry["kind"] for entry in fixed] == ["fixed", "fixed"]
+    unknown = cli("list", "flwo")
+    assert unknown.returncode == 2
+    assert "found 'flwo', expected one of" in unknown.stderr

@@ -65,7 +65,8 @@ fn table(entry: &Entry) -> String {
 
 fn row(parameter: &Parameter) -> String {
     let shown = |value: &str| match &*parameter.unit {
-        "ratio" | "count" | "number" | "flag" => format!("`{value}`"),
+        "ratio" | "count" | "number" | "flag" | "ratio or list of [time, ratio]" => format!("`{value}`"),
+        unit if unit.starts_with("list of ") => format!("`{value}`"),
         _ => format!("`\"{value}\"`"),
     };
     let usual = match (&parameter.default, parameter.need) {

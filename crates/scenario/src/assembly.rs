@@ -7,9 +7,9 @@ pub use parts::{CodecStream, FlowParts, Parts};
 
 use crate::error::{Place, ScenarioError};
 use crate::files::{FileError, Loader};
+use crate::key_path::quoted_key;
 use crate::overrides;
 use crate::rate::*;
-use crate::reader::quoted_key;
 use crate::remarks;
 use crate::schema;
 use crate::source::*;

@@ -1,5 +1,6 @@
 //! The error of a wrong scenario: where, which key, what was found, what was expected.
 
+use crate::key_path::{dotted, path_keys};
 use std::fmt;
 
 /// Where in a scenario something is wrong.
@@ -35,6 +36,17 @@ impl ScenarioError {
     pub fn line(&self) -> Option<usize> {
         if let Place::Line(line) = self.place { Some(line) } else { None }
     }
+
+    /// The key as a message names it behind its place: of one that is set, the part inside what is set.
+    fn key_beside_place(&self) -> &str {
+        let Place::Set(path) = &self.place else { return &self.key };
+        match self.key.strip_prefix(&dotted(&path_keys(path))) {
+            Some(inside) if inside.is_empty() || inside.starts_with(['.', '[']) => {
+                inside.trim_start_matches('.')
+            }
+            _ => &self.key,
+        }
+    }
 }
 
 impl fmt::Display for ScenarioError {
@@ -44,8 +56,9 @@ impl fmt::Display for ScenarioError {
             Place::Set(path) => write!(out, "{}: --set {path}: ", self.file)?,
             Place::Whole => write!(out, "{}: ", self.file)?,
         }
-        if !self.key.is_empty() {
-            write!(out, "{}: ", self.key)?;
+        let key = self.key_beside_place();
+        if !key.is_empty() {
+            write!(out, "{key}: ")?;
         }
         write!(out, "found {}, expected {}", self.found, self.expected)?;
         if let Some(hint) = &self.hint {
@@ -56,6 +69,18 @@ impl fmt::Display for ScenarioError {
 }
 
 impl std::error::Error for ScenarioError {}
+
+/// The names in `known` that are like `found` in at least half of their letters, the nearest first, at most `most`.
+pub(crate) fn near<'n>(found: &str, known: &[&'n str], most: usize) -> Vec<&'n str> {
+    let lower = found.to_ascii_lowercase();
+    let mut near: Vec<_> = known
+        .iter()
+        .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_ascii_lowercase()), *name))
+        .filter(|(distance, name)| 2 * distance <= name.chars().count().max(found.chars().count()))
+        .collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    near.into_iter().take(most).map(|(_, name)| name).collect()
+}
 
 /// The name in `known` that `found` was most likely meant to be; none if no name is near.
 pub fn nearest<'n>(found: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
@@ -74,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_message_is_the_one_of_the_documentation() {
-        let mut error = ScenarioError {
+        let error = ScenarioError {
             file: "calls.toml".into(),
             place: Place::Line(12),
             key: "links.bottleneck.rate".into(),
@@ -87,11 +112,19 @@ mod tests {
             "calls.toml:12: links.bottleneck.rate: found \"20 Mbqs\" (text), expected a rate such as \"20Mbps\"; \
              did you mean \"20Mbps\"?"
         );
-        error.place = Place::Set("links.bottleneck.rate".into());
-        assert!(
-            error.to_string().starts_with("calls.toml: --set links.bottleneck.rate: links.bottleneck.rate: ")
-        );
-        assert_eq!(error.line(), None);
+        let shown = |path: &str| {
+            let error = ScenarioError { place: Place::Set(path.into()), ..error.clone() };
+            error.to_string().split(" found ").next().map(String::from)
+        };
+        for (path, expected) in [
+            ("links.bottleneck.rate", "--set links.bottleneck.rate:"),
+            ("links.'bottleneck' . rate", "--set links.'bottleneck' . rate:"),
+            ("links.bottleneck", "--set links.bottleneck: rate:"),
+            ("links.bottle", "--set links.bottle: links.bottleneck.rate:"),
+        ] {
+            assert_eq!(shown(path), Some(format!("calls.toml: {expected}")));
+        }
+        assert_eq!(error.line(), Some(12));
     }
 
     #[test]
@@ -99,5 +132,9 @@ mod tests {
         assert_eq!(nearest("durration", ["duration", "warmup"]), Some("duration"));
         assert_eq!(nearest("SCREAM", ["fixed", "scream"]), Some("scream"));
         assert_eq!(nearest("zebra", ["duration", "warmup"]), None);
+        let known = ["start", "stop", "start_within", "path", "playout"];
+        assert_eq!(near("strat", &known, 3), ["start"]);
+        assert_eq!(near("start_with", &known, 3), ["start_within", "start"]);
+        assert_eq!(near("zebra", &known, 3), [""; 0]);
     }
 }

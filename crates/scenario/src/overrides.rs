@@ -7,13 +7,13 @@
 //! an error.
 
 use crate::error::{Place, ScenarioError, nearest};
+use crate::key_path::{dotted, path_keys};
 use crate::rate::MmwaveSpec;
-use crate::reader::quoted_key;
 use crate::schema::{self, LimitKeys, keys};
 use crate::source::{FramesSpec, LadderSpec};
 use crate::spec::Scenario;
 use paceline_units::param::Spec;
-use toml_edit::{DocumentMut, InlineTable, Item, Key, TableLike, Value};
+use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
 
 /// Reads `text` with `sets` applied in order, each a path and a value. `file` is what messages call the text.
 ///
@@ -56,9 +56,8 @@ fn value_of(text: &str) -> Value {
 fn set(root: &mut dyn TableLike, path: &str, value: &str, file: &str) -> Result<(), ScenarioError> {
     const EXPECTED: &str = "a dotted path such as links.bottleneck.rate";
     let fail = |found: String, expected: &str| error(file, Place::Set(path.into()), "", found, expected);
-    let keys = Key::parse(path).map_err(|_| fail(format!("\"{path}\""), EXPECTED))?;
-    let keys: Vec<String> = keys.iter().map(|key| key.get().to_string()).collect();
-    let (last, way) = keys.split_last().ok_or_else(|| fail("nothing".into(), EXPECTED))?;
+    let keys = path_keys(path);
+    let (last, way) = keys.split_last().ok_or_else(|| fail(format!("\"{path}\""), EXPECTED))?;
     let mut table = root;
     for (depth, key) in way.iter().enumerate() {
         let (before, _) = keys.split_at(depth);
@@ -142,20 +141,15 @@ fn exclude_others(table: &mut dyn TableLike, way: &[String], key: &str) {
 
 /// Fails if one of the sets before `path` set what `path` excludes.
 fn contradicts(path: &str, before: &[(String, String)], file: &str) -> Result<(), ScenarioError> {
-    let keys = |path: &str| -> Vec<String> {
-        let keys = Key::parse(path).unwrap_or_default();
-        keys.iter().map(|key| key.get().to_string()).collect()
-    };
-    let here = keys(path);
+    let here = path_keys(path);
     let Some((key, way)) = here.split_last() else { return Ok(()) };
     for other in excluded_by(way, key) {
         let is_other =
-            |set: &str| keys(set).split_last().is_some_and(|(last, at)| last == other && at == way);
+            |set: &str| path_keys(set).split_last().is_some_and(|(last, at)| last == other && at == way);
         if before.iter().any(|(set, _)| is_other(set)) {
-            let table: Vec<_> = way.iter().map(|key| quoted_key(key)).collect();
             let found = format!("{other} and {key}, both set");
             let expected = format!("one of them: {other} excludes {key}");
-            return Err(error(file, Place::Set(path.into()), &table.join("."), found, &expected));
+            return Err(error(file, Place::Set(path.into()), &dotted(way), found, &expected));
         }
     }
     Ok(())
@@ -168,14 +162,10 @@ pub(crate) fn place(
     file: &str,
     sets: &[(String, String)],
 ) -> ScenarioError {
-    let normal = |path: &str| match Key::parse(path) {
-        Ok(keys) => keys.iter().map(|key| quoted_key(key.get())).collect::<Vec<_>>().join("."),
-        Err(_) => path.to_string(),
-    };
     let inside = |inner: &str, outer: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
-    let paths: Vec<_> = sets.iter().map(|(path, _)| (path, normal(path))).collect();
+    let paths: Vec<_> = sets.iter().map(|(path, _)| (path, dotted(&path_keys(path)))).collect();
     // The last setting weighs most; a key inside a setting, before a table around it.
     let blamed = paths.iter().rev().find(|(_, path)| inside(&error.key, path));
     let blamed = blamed.or_else(|| {

@@ -3,7 +3,8 @@
 use crate::error::ScenarioError;
 use crate::reader::{Node, Table};
 use paceline_units::param::{
-    self, Kind, Kinds, Need, ParamError, ParamSet, ProfiledKinds, Profiles, Reason, Spec, UNLIMITED, Value,
+    self, ANY, Kind, Kinds, Need, ParamError, ParamSet, ProfiledKinds, Profiles, Reason, Spec, UNLIMITED,
+    Value,
 };
 use paceline_units::text::one_of;
 use toml_edit::{Array, InlineTable};
@@ -86,6 +87,23 @@ pub(crate) fn kind<K: Kinds>(table: &Table<'_>, usual: Option<&'static str>) -> 
     K::of(kind).ok_or_else(|| table.missing("kind", &one_of(&K::kinds())))
 }
 
+/// One of a family with what is said of it: the table at `key` of `table`, if there is one, such as the one that is expected.
+pub(crate) fn family<K: Kinds>(
+    table: &Table<'_>,
+    key: &str,
+    expected: &str,
+) -> Result<Option<K>, ScenarioError> {
+    table.find(key).map(|node| chosen(&node, expected)).transpose()
+}
+
+/// The one of a family that a value is.
+pub(crate) fn chosen<K: Kinds>(node: &Node<'_>, expected: &str) -> Result<K, ScenarioError> {
+    let table = node.table(expected)?;
+    let mut chosen = kind(&table, None)?;
+    read(&table, &mut chosen, &["kind"])?;
+    Ok(chosen)
+}
+
 /// One of a family, chosen by the keys `kind` and `profile` of `table`, and the name of the profile.
 pub(crate) fn profiled<K: ProfiledKinds>(table: &Table<'_>) -> Result<(K, &'static str), ScenarioError> {
     let usual: K = kind(table, None)?;
@@ -131,6 +149,20 @@ fn value(spec: &Spec, node: &Node<'_>) -> Result<Value, ScenarioError> {
             None => Value::Count(node.whole(expected)?),
         },
         Kind::List(kind) => Value::List(of_list(*kind)?),
+        Kind::Pair(one, other) => {
+            let [first, second] = node.pair(&spec.expected())?;
+            let one = Spec { kind: *one, range: ANY, ..*spec };
+            Value::List(vec![value(&one, &first)?, value(&Spec { kind: *other, ..*spec }, &second)?])
+        }
+        Kind::Or(one, other) => {
+            let kind = if node.is_list() || node.is_table() { *other } else { *one };
+            let chosen = Spec { kind, ..*spec };
+            let is_neither = |error: &ScenarioError| *error.expected == *chosen.expected();
+            value(&chosen, node).map_err(|error| match is_neither(&error) {
+                true => ScenarioError { expected: spec.expected().into(), ..error },
+                false => error,
+            })?
+        }
         Kind::Table(specs) => param::table(table(specs, &node.table(&spec.expected())?)?),
         Kind::Family(_) | Kind::Other(_) => return Err(node.fail(&spec.expected())),
     };

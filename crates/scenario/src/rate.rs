@@ -133,21 +133,23 @@ impl Parameter for States {
     }
 }
 
-impl RateSpec {
-    /// Its value in a scenario.
-    pub(crate) fn to_value(&self) -> Value {
-        match self {
+/// A rate, or a table of steps, of a trace or of a generator, which `schema::link` reads.
+impl Parameter for RateSpec {
+    const KIND: Kind = Kind::Other("rate or table");
+
+    fn to_value(&self) -> Option<Value> {
+        Some(match self {
             RateSpec::Constant(rate) => Value::Rate(*rate),
-            RateSpec::Steps(steps) => {
-                let step =
-                    |(at, rate): &(TimeDelta, RateSpec)| Value::List(vec![Value::Time(*at), rate.to_value()]);
-                param::table([("steps", Value::List(steps.iter().map(step).collect()))])
-            }
+            RateSpec::Steps(steps) => param::table(steps.to_value().map(|steps| ("steps", steps))),
             RateSpec::Trace(trace) => param::table(param::values(trace)),
             RateSpec::Mmwave(mmwave) => {
                 let generator = ("generator", Value::Name("mmwave"));
                 param::table(std::iter::once(generator).chain(param::values(mmwave)))
             }
-        }
+        })
+    }
+
+    fn from_value(_: Value) -> Option<RateSpec> {
+        None
     }
 }

@@ -1,11 +1,15 @@
 //! Walks the tables of a scenario and says, for people, what is wrong with a value and on which line.
 
-use crate::error::{Place, ScenarioError, nearest};
+use crate::error::{Place, ScenarioError, near, nearest};
+use crate::key_path::{path_keys, quoted_key};
 use paceline_units::text::{self, Dimension, QuantityError, one_of};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 use std::ops::RangeInclusive;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// The most keys that a message names all.
+const SHORT_LIST: usize = 12;
 
 /// The text that is read and where it came from.
 pub(crate) struct Input<'a> {
@@ -116,11 +120,16 @@ impl<'a> Node<'a> {
         let max = dimension.format(dimension.max());
         match error {
             QuantityError::Malformed => {
-                let (number, unit) = Dimension::split(self.as_text().unwrap_or_default());
+                let text = self.as_text().unwrap_or_default();
+                let (number, unit) = Dimension::split(text);
                 let names = dimension.unit_names().filter(|_| !unit.is_empty());
-                let unit = dimension.spelled(unit).or_else(|| nearest(unit, names));
-                let hint =
-                    unit.filter(|_| is_number(number)).map(|unit| format!("\"{number}{unit}\"").into());
+                let misspelt = || Some(format!("{number}{}", nearest(unit, names)?));
+                // The same quantity in a unit that is known, or else a unit with a slip.
+                let meant = match dimension.meant(text) {
+                    Some(base) => base.ok().map(|base| dimension.format(base)),
+                    None => misspelt(),
+                };
+                let hint = meant.map(|meant| format!("\"{meant}\"").into());
                 ScenarioError { hint, ..self.fail(expected) }
             }
             QuantityError::Negative => self.fail(&format!("{expected}, not below 0")),
@@ -241,7 +250,7 @@ impl<'a> Node<'a> {
         let DeValue::Table(table) = self.value else {
             return Err(self.fail(expected));
         };
-        Ok(Table { input: self.input, path: self.path.clone(), offset: self.offset, table })
+        Ok(Table { input: self.input, path: self.path.clone(), offset: self.offset, table, below: None })
     }
 }
 
@@ -251,12 +260,13 @@ pub(crate) struct Table<'a> {
     path: String,
     offset: usize,
     table: &'a DeTable<'a>,
+    below: Option<Box<Table<'a>>>,
 }
 
 impl<'a> Table<'a> {
     /// The whole document.
     pub(crate) fn root(input: &'a Input<'a>, table: &'a Spanned<DeTable<'a>>) -> Table<'a> {
-        Table { input, path: String::new(), offset: 0, table: table.get_ref() }
+        Table { input, path: String::new(), offset: 0, table: table.get_ref(), below: None }
     }
 
     fn path_of(&self, key: &str) -> String {
@@ -273,15 +283,48 @@ impl<'a> Table<'a> {
         };
         let name = key.get_ref().as_ref();
         let hint = nearest(name, known.iter().copied()).map(|name| format!("\"{name}\"").into());
-        let expected = format!("one of the keys {}", known.join(", "));
+        let expected = match known.len() {
+            ..=SHORT_LIST => format!("one of the keys {}", known.join(", ")),
+            _ => {
+                let (near, list) = (near(name, known, 3), self.listing());
+                match near.is_empty() {
+                    true => format!("a key that `paceline list {list}` has"),
+                    false => format!("a key such as {}; `paceline list {list}` has all", near.join(", ")),
+                }
+            }
+        };
         let error =
             self.input.error(key.span().start, &self.path_of(name), "an unknown key".into(), &expected);
         Err(ScenarioError { hint, ..error })
     }
 
+    /// The argument of `paceline list` that shows the keys of this table: the kind that it names, or its own name.
+    fn listing(&self) -> String {
+        let chosen = ["kind", "format", "generator"].iter().find_map(|key| self.find(key)?.as_text());
+        let way = path_keys(&self.path);
+        let way: Vec<_> = way.iter().map(String::as_str).collect();
+        match (chosen, way.as_slice()) {
+            (Some(chosen), _) => chosen,
+            (None, []) => "scenario",
+            (None, ["links", _]) => "link",
+            (None, ["flows", _]) => "flow",
+            (None, ["flows", _, "streams", _]) => "stream",
+            (None, [.., "rate"]) => "traces",
+            (None, [.., last]) => last,
+        }
+        .into()
+    }
+
+    /// The same table over another one, whose keys hold where it has none itself.
+    pub(crate) fn over(self, below: Table<'a>) -> Table<'a> {
+        Table { below: Some(Box::new(below)), ..self }
+    }
+
     /// The value of `key`.
     pub(crate) fn find(&self, key: &str) -> Option<Node<'a>> {
-        let (_, value) = self.table.iter().find(|(name, _)| name.get_ref() == key)?;
+        let Some((_, value)) = self.table.iter().find(|(name, _)| name.get_ref() == key) else {
+            return self.below.as_ref()?.find(key);
+        };
         Some(Node {
             input: self.input,
             path: self.path_of(key),
@@ -322,7 +365,8 @@ impl<'a> Table<'a> {
                 continue;
             }
             if let DeValue::Table(table) = value.get_ref() {
-                let inner = Table { input: self.input, path: here, offset: value.span().start, table };
+                let inner =
+                    Table { input: self.input, path: here, offset: value.span().start, table, below: None };
                 if let Some(line) = inner.line_of(path) {
                     return Some(line);
                 }
@@ -354,11 +398,6 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Whether a quantity's number is one: its unit alone is wrong.
-fn is_number(number: &str) -> bool {
-    Dimension::Size.parse(&format!("{number}MB")) != Err(QuantityError::Malformed)
-}
-
 /// A value's description, for people.
 fn describe(value: &DeValue<'_>) -> String {
     match value {
@@ -373,10 +412,4 @@ fn describe(value: &DeValue<'_>) -> String {
         DeValue::Array(items) => format!("a list of {}", items.len()),
         DeValue::Table(_) => "a table".into(),
     }
-}
-
-/// A key as a dotted path spells it: quoted only if it must be.
-pub(crate) fn quoted_key(key: &str) -> String {
-    let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    if bare { key.into() } else { toml::Value::String(key.replace(['\n', '\r'], " ")).to_string() }
 }

@@ -2,8 +2,9 @@
 
 use crate::networks::{Given, NETWORKS, Network};
 use crate::rate::{MmwaveSpec, TraceSpec};
-use crate::schema::{BitrateKeys, LimitKeys, keys};
+use crate::schema::{BitrateKeys, CopyKeys, LimitKeys, keys};
 use crate::source::{FrameGenerator, SourceSpec, VectorGenerator};
+use crate::spec::{FlowSpec, LinkSpec, Scenario, StreamSpec};
 use crate::transports::Transport;
 use paceline_cc::shared_bottleneck;
 use paceline_cc::{ControllerParams, CouplingParams};
@@ -198,18 +199,21 @@ pub fn sources() -> Listing {
 
 /// The tables of a scenario that are no kind of anything: its top, a link, a flow, a stream.
 pub fn tables() -> Listing {
-    let table = |(kind, help, keys): (&'static str, &'static str, &[Spec])| {
-        let parameters = keys.iter().map(|key| shown(key, None)).collect();
+    let table = |kind, help, keys: &[Spec], usual: &dyn Fn(&str) -> Option<Value>| {
+        let parameters = keys.iter().map(|key| shown(key, usual(key.name))).collect();
         Entry { kind, help, profiles: Vec::new(), parameters }
     };
-    let all = [
-        ("scenario", "A scenario", keys::SCENARIO),
-        ("link", "One direction of a link", keys::LINK),
-        ("flow", "A flow from a sender to a receiver", keys::FLOW),
-        ("stream", "One of several streams of a flow", keys::STREAM),
-        ("coupling", "Flows that share their rates", keys::COUPLING),
-    ];
-    all.into_iter().map(table).collect()
+    let (flow, copies) = (FlowSpec::default(), CopyKeys::default());
+    let of_flow = |name: &str| flow.value(name).or_else(|| copies.value(name));
+    vec![
+        table("scenario", "A scenario", keys::SCENARIO, &|name| Scenario::default().value(name)),
+        table("link", "One direction of a link", keys::LINK, &|name| LinkSpec::default().value(name)),
+        table("flow", "A flow from a sender to a receiver", keys::FLOW, &of_flow),
+        table("stream", "One of several streams of a flow", keys::STREAM, &|name| {
+            StreamSpec::default().value(name)
+        }),
+        table("coupling", "Flows that share their rates", keys::COUPLING, &|_| None),
+    ]
 }
 
 /// The formats of rate traces, and the generator of rates.

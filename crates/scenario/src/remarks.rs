@@ -1,7 +1,7 @@
 //! Oddities of a scenario that are no errors.
 
+use crate::key_path::quoted_key;
 use crate::rate::RateSpec;
-use crate::reader::quoted_key;
 use crate::spec::{FlowSpec, LinkSpec, Scenario};
 use paceline_link::LinkConfig;
 use paceline_units::param::{ParamSet, Value};

@@ -1,8 +1,8 @@
 //! The parameters of a scenario as typed values: a time is a number of seconds, not a text.
 
 use crate::Scenario;
+use crate::key_path::quoted_key;
 use crate::rate::TraceSpec;
-use crate::reader::quoted_key;
 use crate::schema::keys;
 use crate::source::FramesSpec;
 use paceline_units::param::Spec;

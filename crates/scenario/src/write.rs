@@ -1,12 +1,12 @@
 //! A resolved scenario as TOML: every default written out, so that the run can be repeated from it.
 
 use crate::params;
+use crate::priorities::Priorities;
 use crate::spec::*;
-use paceline_cc::Priority;
 use paceline_link::{QueueConfig, QueueLimit};
 use paceline_units::param::{Kinds, ParamSet};
-use paceline_units::text::{format_rate, format_size, format_time};
-use paceline_units::{Bitrate, Bytes, TimeDelta};
+use paceline_units::text::{format_size, format_time};
+use paceline_units::{Bytes, TimeDelta};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
 impl Scenario {
@@ -18,11 +18,7 @@ impl Scenario {
     /// The same before it is a text.
     pub(crate) fn document(&self) -> DocumentMut {
         let mut document = DocumentMut::new();
-        put(&mut document, "name", self.name.as_str());
-        put(&mut document, "duration", time(self.duration));
-        put(&mut document, "warmup", time(self.warmup));
-        put(&mut document, "seed", count(self.seed));
-        put(&mut document, "sample", time(self.sample));
+        params::write(document.as_table_mut(), self);
         if !self.links.is_empty() {
             document
                 .insert("links", named(self.links.iter().map(|link| (link.name.as_str(), link_table(link)))));
@@ -56,10 +52,6 @@ pub(crate) fn put(table: &mut Table, key: &str, value: impl Into<Value>) {
 
 fn time(span: TimeDelta) -> Value {
     format_time(span).into()
-}
-
-fn rate(rate: Bitrate) -> Value {
-    format_rate(rate).into()
 }
 
 /// A size, as a value.
@@ -113,29 +105,11 @@ impl From<Inline> for Value {
 }
 
 fn link_table(link: &LinkSpec) -> Table {
-    let mut table = Table::new();
-    for (key, node) in [("from", &link.from), ("to", &link.to)] {
-        if let Some(node) = node {
-            put(&mut table, key, node.as_str());
-        }
-    }
-    put(&mut table, "rate", params::toml(&link.rate.to_value()));
-    put(&mut table, "delay", time(link.delay));
+    let mut table = all(link);
     put(&mut table, "queue", queue(&link.queue));
-    let families =
-        [("mark", link.mark.as_ref().map(Inline::kind)), ("loss", link.loss.as_ref().map(Inline::kind))];
-    for (key, chosen) in families {
-        if let Some(chosen) = chosen {
-            put(&mut table, key, chosen);
-        }
+    if let [noise] = link.noise.as_slice() {
+        put(&mut table, "noise", Inline::kind(noise));
     }
-    match link.noise.as_slice() {
-        [] => {}
-        [noise] => put(&mut table, "noise", Inline::kind(noise)),
-        noises => put(&mut table, "noise", list(noises.iter().map(Inline::kind))),
-    }
-    put(&mut table, "down", list(link.down.iter().map(|(from, to)| list([time(*from), time(*to)]))));
-    put(&mut table, "overhead", size(link.overhead));
     table
 }
 
@@ -155,45 +129,23 @@ fn flow_table(flow: &FlowSpec) -> Table {
     put(&mut table, "transport", flow.transport.name());
     if let [stream @ StreamSpec { name: None, .. }] = flow.streams.as_slice() {
         put(&mut table, "source", Inline::kind(&stream.source));
-        if !flow.controller.has_limits() {
-            put_bitrate(&mut table, stream, flow.controller.params.bitrate_names()[1].is_none());
+        if let Some(limits) = stream.limits.filter(|_| !flow.controller.has_limits()) {
+            let mut keys = limits.said();
+            keys.start = keys.start.filter(|_| flow.controller.params.bitrate_names()[1].is_none());
+            put(&mut table, "bitrate", Inline::default().with_all(&keys));
         }
     }
-    match flow.priority.as_slice() {
-        // Several streams have priorities of their own; the flow's is said only where it shares with others.
-        [only]
-            if only.priority == Priority::ONE && flow.streams.iter().any(|stream| stream.name.is_some()) => {}
-        [only] => put(&mut table, "priority", only.priority.weight()),
-        steps => {
-            let step = |step: &PriorityStep| list([time(step.at), step.priority.weight().into()]);
-            put(&mut table, "priority", list(steps.iter().map(step)));
-        }
-    }
-    put(&mut table, "ecn", flow.ecn.name());
-    put(&mut table, "path", list(flow.path.iter().map(String::as_str)));
-    put(&mut table, "return_path", list(flow.return_path.iter().map(String::as_str)));
-    if flow.return_path.is_empty() {
-        put(&mut table, "return_delay", time(flow.return_delay));
-    }
-    put(&mut table, "start", time(flow.start));
-    if let Some(stop) = flow.stop {
-        put(&mut table, "stop", time(stop));
-    }
-    if !flow.pause.is_empty() {
-        let pauses = flow.pause.iter().map(|(from, to)| list([time(*from), time(*to)]));
-        put(&mut table, "pause", list(pauses));
-    }
-    put(&mut table, "packet_size", size(flow.packet_size));
-    put(&mut table, "overhead", size(flow.overhead));
-    if flow.transport.choice().plays_out(flow.controller.params.steers()) {
-        put(&mut table, "playout", Inline::kind(&flow.playout));
+    params::write(&mut table, flow);
+    // Several streams have priorities of their own; the flow's is said only where it shares with others.
+    if flow.priority == Priorities::default() && flow.streams.iter().any(|stream| stream.name.is_some()) {
+        table.remove("priority");
     }
     flow.transport.write(&mut table);
     put(&mut table, "record", list(flow.record.iter().map(String::as_str)));
     table.insert("controller", Item::Table(controller_table(&flow.controller)));
     let streams = || flow.streams.iter().filter(|stream| stream.name.is_some());
     if streams().next().is_some() {
-        table.insert("streams", named(streams().map(|stream| (stream.label(), stream_table(stream)))));
+        table.insert("streams", named(streams().map(|stream| (stream.label(), all(stream)))));
     }
     table
 }
@@ -215,34 +167,18 @@ fn coupling_table(coupling: &CouplingSpec, flows: &[FlowSpec]) -> Table {
     table
 }
 
+/// A table of its own with everything that a set says.
+fn all(params: &impl ParamSet) -> Table {
+    let mut table = Table::new();
+    params::write(&mut table, params);
+    table
+}
+
 /// A table of its own: the parameters are too many for a line.
 fn controller_table(controller: &ControllerSpec) -> Table {
     let mut table = Table::new();
     put(&mut table, "kind", controller.params.kind());
     put(&mut table, "profile", controller.profile.as_str());
     params::write(&mut table, &controller.params);
-    table
-}
-
-/// The limits of a stream; `start` where the controller does not say it.
-fn put_bitrate(table: &mut Table, stream: &StreamSpec, start: bool) {
-    let Some(limits) = stream.limits else { return };
-    let min = (limits.min > Bitrate::ZERO).then(|| rate(limits.min));
-    let max = (limits.max < Bitrate::MAX).then(|| rate(limits.max));
-    let start = start.then(|| rate(limits.start));
-    let bitrate = Inline::default().perhaps("min", min).perhaps("start", start);
-    put(table, "bitrate", bitrate.perhaps("max", max));
-}
-
-fn stream_table(stream: &StreamSpec) -> Table {
-    let mut table = Table::new();
-    put(&mut table, "source", Inline::kind(&stream.source));
-    put(&mut table, "priority", stream.priority);
-    put_bitrate(&mut table, stream, true);
-    for (key, at) in [("start", stream.start), ("stop", stream.stop)] {
-        if let Some(at) = at {
-            put(&mut table, key, time(at));
-        }
-    }
     table
 }

@@ -109,18 +109,26 @@ impl Dimension {
         self.units().iter().map(|(name, _)| *name)
     }
 
-    /// The unit that another spelling stands for: "sec" and "Mbit/s" are further away than a typing error, yet plain.
-    pub fn spelled(self, unit: &str) -> Option<&'static str> {
-        match (self, unit.to_ascii_lowercase().trim_end_matches("/s")) {
-            (Dimension::Time, "sec" | "secs" | "second" | "seconds") => Some("s"),
-            (Dimension::Time, "msec" | "millis" | "milliseconds") => Some("ms"),
-            (Dimension::Time, "µs" | "usec" | "micros") => Some("us"),
-            (Dimension::Rate, "gbit" | "gb") => Some("Gbps"),
-            (Dimension::Rate, "mbit" | "mb") => Some("Mbps"),
-            (Dimension::Rate, "kbit" | "kb") => Some("kbps"),
-            (Dimension::Rate, "bit") => Some("bps"),
-            (Dimension::Size, "byte" | "bytes") => Some("B"),
-            _ => None,
+    /// The base units that a text in a unit of another name says: 40 Mbit/s for "5 MB/s", 300 s for "5min". `None` if its unit
+    /// is not known, either.
+    pub fn meant(self, text: &str) -> Option<Result<u64, QuantityError>> {
+        let (number, unit) = Dimension::split(text);
+        let Some(decimal) = Decimal::parse(number) else { return Some(Err(QuantityError::Malformed)) };
+        match self {
+            Dimension::Time => Some(decimal.scaled(seconds_of(unit)?, self.max())),
+            Dimension::Rate => {
+                let per_second = ["/s", "ps", "PS"].iter().find_map(|end| unit.strip_suffix(end));
+                // `MBPS` in capitals means bits.
+                let bits = bits_of(per_second.unwrap_or(unit), 1, !unit.ends_with("PS"))?;
+                Some(decimal.scaled(bits, self.max()))
+            }
+            Dimension::Size => {
+                let bits = decimal.scaled(bits_of(unit, 8, true)?, self.max().saturating_mul(8));
+                let whole = |bits: u64| {
+                    if bits.is_multiple_of(8) { Ok(bits / 8) } else { Err(QuantityError::Fraction) }
+                };
+                Some(bits.and_then(whole))
+            }
         }
     }
 
@@ -153,6 +161,39 @@ impl Dimension {
         let fraction = format!("{rest:0digits$}");
         format!("{whole}.{}{unit}", fraction.trim_end_matches('0'))
     }
+}
+
+/// The nanoseconds of a unit of time by another name.
+fn seconds_of(unit: &str) -> Option<u64> {
+    Some(match &*unit.to_lowercase() {
+        "d" | "day" | "days" => 86_400_000_000_000,
+        "h" | "hr" | "hour" | "hours" => 3_600_000_000_000,
+        "m" | "min" | "mins" | "minute" | "minutes" => 60_000_000_000,
+        "s" | "sec" | "secs" | "second" | "seconds" => 1_000_000_000,
+        "ms" | "msec" | "msecs" | "millis" | "millisecond" | "milliseconds" => 1_000_000,
+        "us" | "\u{b5}s" | "\u{3bc}s" | "usec" | "usecs" | "micros" | "microsecond" | "microseconds" => 1_000,
+        "ns" | "nsec" | "nanos" | "nanosecond" | "nanoseconds" => 1,
+        _ => return None,
+    })
+}
+
+/// The bits of a unit of data: a prefix, and bits or bytes; a prefix alone counts units of `usual` bits. `B` is a byte if `capital`.
+fn bits_of(unit: &str, usual: u64, capital: bool) -> Option<u64> {
+    let lower = unit.to_ascii_lowercase();
+    let named = [("bits", 1), ("bit", 1), ("bytes", 8), ("byte", 8)];
+    let named = named.into_iter().find_map(|(name, bits)| Some((lower.strip_suffix(name)?, bits)));
+    let (prefix, bits) = match (named, lower.strip_suffix('b')) {
+        (Some(named), _) => named,
+        (None, Some(prefix)) => (prefix, if capital && unit.ends_with('B') { 8 } else { 1 }),
+        (None, None) if lower.is_empty() => return None,
+        (None, None) => (&*lower, usual),
+    };
+    let (prefix, step): (_, u64) = match prefix.strip_suffix('i') {
+        Some(prefix) if !prefix.is_empty() => (prefix, 1024),
+        _ => (prefix, 1000),
+    };
+    let power = ["", "k", "m", "g", "t", "p", "e"].iter().position(|known| *known == prefix)?;
+    Some(step.pow(power as u32) * bits)
 }
 
 /// How many bytes of `text` are a number: "1e6" of "1e6s", but "1" of "1EB", whose E is a part of the unit.

@@ -201,7 +201,7 @@ def list_(
         str | None,
         typer.Argument(
             metavar="KIND",
-            help=f"One of {', '.join(listing.kinds())}; left out: how many there are of each.",
+            help=f"One of {', '.join(listing.kinds())}, or one thing of theirs; left out: how many there are of each.",
             autocompletion=listing.kinds,
         ),
     ] = None,
@@ -217,7 +217,7 @@ def list_(
     with plainly(), printing():
         if json:
             listing.print_json(kind, name)
-        elif kind is not None and (full or name is not None):
+        elif kind is not None and (full or name is not None or kind not in listing.kinds()):
             listing.print_full(kind, name)
         else:
             listing.print_short(kind)

@@ -28,16 +28,18 @@ def kinds() -> tuple[str, ...]:
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
-    """Everything of one kind."""
+    """Everything of one kind, or what is called so itself: `controllers`, or `scream`."""
     if kind in ("studies", "scenarios"):
         return [{"kind": name, "help": title} for name, title in library.titles(kind)]
     if kind == "designs":
         from paceline.studies.designs import KINDS
 
         return [{"kind": name, "help": design.help} for name, design in KINDS.items()]
-    if kind not in registry():
+    every = registry()
+    called = [entry for listed in every.values() for entry in listed if entry["kind"] == kind]
+    found: list[dict[str, Any]] = every.get(kind, called)
+    if kind not in every and not found:
         raise UsageError(f"paceline list: found {kind!r}, {one_of(kind, kinds())}")
-    found: list[dict[str, Any]] = registry()[kind]
     return found
 
 

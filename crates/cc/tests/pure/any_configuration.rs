@@ -37,7 +37,12 @@ fn absurd(spec: &Spec) -> Vec<Value> {
                 .flat_map(|many| items.iter().map(move |item| Value::List(vec![item.clone(); many])))
                 .collect()
         }
-        Kind::Text(..) | Kind::Table(_) | Kind::Family(_) | Kind::Other(_) => Vec::new(),
+        Kind::Text(..)
+        | Kind::Pair(..)
+        | Kind::Or(..)
+        | Kind::Table(_)
+        | Kind::Family(_)
+        | Kind::Other(_) => Vec::new(),
     }
 }
 

@@ -11,8 +11,6 @@ use paceline_units::text::{format_size, one_of};
 use paceline_units::{Bitrate, Bytes, params};
 
 const CONTROLLER: &str = "a controller such as { kind = \"scream\", profile = \"rfc8298\" }";
-/// The names of a stream's limits before `bitrate`.
-const LIMITS: [&str; 3] = ["target_bitrate_min", "target_bitrate_start", "target_bitrate_max"];
 
 /// The controller of a flow, its transport, and the size of its largest packet: one choice. `packet_size` is `mss` and the transport's
 /// header.
@@ -122,7 +120,7 @@ fn packet_size(
 
 /// A first target that nobody gave follows the limits that somebody did.
 fn fit_start(table: Option<&Table<'_>>, params: &mut ControllerParams) {
-    if table.is_none_or(|table| table.find(LIMITS[1]).is_none()) {
+    if table.is_none_or(|table| table.find("target_bitrate_start").is_none()) {
         params.start_within_limits();
     }
 }
@@ -133,6 +131,15 @@ params! {
         min: Option<Bitrate> = None, else "the controller's, or none", in 1e3, 1e12, "", "Lowest target bitrate";
         start: Option<Bitrate> = None, else "the controller's, within the limits", in 1e3, 1e12, "", "First target bitrate";
         max: Option<Bitrate> = None, else "the controller's, or none", in 1e3, 1e12, "", "Highest target bitrate";
+    }
+}
+
+params! {
+    /// The names of a stream's limits before `bitrate`.
+    pub(crate) struct OlderKeys {
+        target_bitrate_min: Option<Bitrate> = None, else "the flow's", in 1.0, 1e15, "", "Older name of `bitrate.min`";
+        target_bitrate_start: Option<Bitrate> = None, else "the flow's", in 1.0, 1e15, "", "Older name of `bitrate.start`";
+        target_bitrate_max: Option<Bitrate> = None, else "the flow's", in 1.0, 1e15, "", "Older name of `bitrate.max`";
     }
 }
 
@@ -197,10 +204,14 @@ pub(super) fn stream_limits(
 ) -> Result<Option<StreamLimits>, ScenarioError> {
     let said = BitrateKeys::parse(stream)?;
     let (mut is_said, mut keys) = (said.is_some(), said.unwrap_or_default());
-    // Their names before there was `bitrate`.
-    for (name, value) in LIMITS.into_iter().zip([&mut keys.min, &mut keys.start, &mut keys.max]) {
-        let Some(node) = stream.find(name) else { continue };
-        if value.replace(node.rate_above_zero()?).is_some() {
+    let mut older = OlderKeys::default();
+    params::set_some(stream, &mut older)?;
+    let limits = [&mut keys.min, &mut keys.start, &mut keys.max].into_iter();
+    for (value, spec) in limits.zip(OlderKeys::SPECS) {
+        let (Some(node), Some(Value::Rate(rate))) = (stream.find(spec.name), older.value(spec.name)) else {
+            continue;
+        };
+        if value.replace(rate).is_some() {
             return Err(node.fail("nothing: bitrate says it"));
         }
         is_said = true;

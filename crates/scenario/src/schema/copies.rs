@@ -2,12 +2,18 @@
 
 use super::path::Surroundings;
 use crate::error::ScenarioError;
+use crate::params;
 use crate::reader::Node;
 use crate::spec::FlowSpec;
-use paceline_units::{RandomStream, TimeDelta};
+use paceline_units::{RandomStream, TimeDelta, params};
 
-/// The most flows that one table may stand for.
-const MAX_COPIES: u64 = 10_000;
+params! {
+    /// Many flows from one table.
+    pub(crate) struct CopyKeys {
+        count: u64 = 1, in 1.0, 10_000.0, "", "Number of flows like this one, called `NAME-1` and so on";
+        start_within: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "", "Each starts at a time of its own, drawn evenly from `start` to so much later";
+    }
+}
 
 /// The flows that the table `node`, read as `flow`, stands for: itself, or `count` flows called NAME-1 to NAME-count.
 /// Each starts at a time of its own, drawn evenly from `start` to `start` + `start_within`.
@@ -17,15 +23,13 @@ pub(super) fn of(
     around: &Surroundings<'_>,
 ) -> Result<Vec<FlowSpec>, ScenarioError> {
     let table = node.table("a table [flows.NAME]")?;
-    let count = table.find("count").map_or(Ok(1), |node| node.count(1..=MAX_COPIES))?;
-    let within = table.find("start_within").map_or(Ok(TimeDelta::ZERO), |node| {
-        let within = node.time()?;
-        let end = flow.pause.first().map_or(flow.stop.unwrap_or(around.duration), |(from, _)| *from);
-        if flow.start + within <= end {
-            return Ok(within);
-        }
-        Err(node.fail("a time that ends before the flow stops or pauses"))
-    })?;
+    let mut keys = CopyKeys::default();
+    params::set_some(&table, &mut keys)?;
+    let CopyKeys { count, start_within: within } = keys;
+    let end = flow.pause.first().map_or(flow.stop.unwrap_or(around.duration), |(from, _)| *from);
+    if let Some(node) = table.find("start_within").filter(|_| end < flow.start + within) {
+        return Err(node.fail("a time that ends before the flow stops or pauses"));
+    }
     let mut starts = RandomStream::new(around.seed, &format!("flow.{}.start", flow.name));
     let digits = count.to_string().len();
     let copy = |number: u64| {

@@ -1,13 +1,13 @@
-//! `[coupling.NAME]`: flows of one host that share their rates, and the `priority` of each.
+//! `[coupling.NAME]`: flows of one host that share their rates.
 
 use super::{FlowRange, keys, named};
 use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
-use crate::spec::{CouplingSpec, FlowSpec, LinkSpec, PriorityStep, TruthStep};
+use crate::spec::{CouplingSpec, FlowSpec, LinkSpec, TruthStep};
 use crate::transports::Transport;
 use paceline_cc::shared_bottleneck::{self, SummaryEnd};
-use paceline_cc::{AnyController, CouplingParams, FlowSetup, Priority, Steers};
+use paceline_cc::{AnyController, CouplingParams, Steers};
 use paceline_units::TimeDelta;
 use paceline_units::param::{ParamSet, Value};
 use paceline_units::text::one_of;
@@ -15,8 +15,6 @@ use std::ops::Range;
 
 const GROUPS: &str = "either flows = [\"a\", \"b\"], or groups = [[\"a\", \"b\"], [\"c\"]]";
 const TRUTH: &str = "steps of a time and groups, such as [[\"0s\", [[\"a\", \"b\"]]], [\"60s\", []]]";
-const PRIORITY: &str =
-    "a number from 0.001 to 1000, or a list of [time, number], such as [[\"0s\", 1], [\"100s\", 0.5]]";
 
 /// Reads the couplings of a scenario with these flows, which come from these tables.
 pub(super) fn parse(
@@ -92,12 +90,12 @@ fn detection(table: &Table<'_>) -> Result<Option<shared_bottleneck::Params>, Sce
     Ok(Some(detection))
 }
 
-/// When a step begins: the first at 0 s, since it is `what` holds from the beginning, each other after the one before.
-fn begin(at: &Node<'_>, before: Option<TimeDelta>, what: &str) -> Result<TimeDelta, ScenarioError> {
+/// When a step begins: the first at 0 s, each other after the one before.
+fn begin(at: &Node<'_>, before: Option<TimeDelta>) -> Result<TimeDelta, ScenarioError> {
     let begin = at.time()?;
     match before {
         None if begin != TimeDelta::ZERO => {
-            Err(at.fail(&format!("\"0s\": the first {what} from the beginning")))
+            Err(at.fail("\"0s\": the first step is the truth from the beginning"))
         }
         Some(before) if begin <= before => Err(at.fail("a time after that of the step before")),
         _ => Ok(begin),
@@ -118,7 +116,7 @@ fn truth(
     let mut steps: Vec<TruthStep> = Vec::new();
     for step in node.list(TRUTH)? {
         let [at, groups] = step.pair(TRUTH)?;
-        let begin = begin(&at, steps.last().map(|step| step.at), "step is the truth")?;
+        let begin = begin(&at, steps.last().map(|step| step.at))?;
         let (mut named, mut sharing) = (Vec::new(), Vec::new());
         for group in groups.list(TRUTH)? {
             sharing.push(sharers(&group, members, flows, &mut named)?);
@@ -245,25 +243,4 @@ fn one_host(
         }
         _ => Ok(()),
     }
-}
-
-/// `priority` of a flow: one for ever, or steps of which the first is at 0 s.
-pub(super) fn priority(flow: &Table<'_>) -> Result<Vec<PriorityStep>, ScenarioError> {
-    let Some(node) = flow.find("priority") else {
-        return Ok(vec![PriorityStep { at: TimeDelta::ZERO, priority: Priority::ONE }]);
-    };
-    let weight = |node: &Node<'_>| {
-        let weight = node.number(FlowSetup::PRIORITIES)?;
-        Priority::new(weight).ok_or_else(|| node.fail(PRIORITY))
-    };
-    if !node.is_list() {
-        return Ok(vec![PriorityStep { at: TimeDelta::ZERO, priority: weight(&node)? }]);
-    }
-    let mut steps: Vec<PriorityStep> = Vec::new();
-    for step in node.list(PRIORITY)? {
-        let [at, priority] = step.pair(PRIORITY)?;
-        let begin = begin(&at, steps.last().map(|step| step.at), "priority is that")?;
-        steps.push(PriorityStep { at: begin, priority: weight(&priority)? });
-    }
-    if steps.is_empty() { Err(node.fail(PRIORITY)) } else { Ok(steps) }
 }

@@ -2,15 +2,17 @@
 
 use super::controller::{self, Choice};
 use super::path::Surroundings;
-use super::{coupling, keys, link, path, source};
+use super::{keys, path, source};
 use crate::error::ScenarioError;
 use crate::params;
+use crate::priorities::PriorityStep;
 use crate::reader::{Node, Table};
-use crate::spec::{FlowSpec, PriorityStep, StreamLimits, StreamSpec};
+use crate::spec::{FlowSpec, StreamLimits, StreamSpec};
 use crate::transports::{FlowTable, Transport};
 use paceline_cc::{AnyController, ControllerParams, FlowSetup};
-use paceline_media::PlayoutConfig;
-use paceline_units::{Bytes, EcnMode, TimeDelta};
+use paceline_units::{EcnMode, TimeDelta};
+
+const PLAYOUT: &str = "a playout such as { kind = \"fixed\", delay = \"100ms\" }";
 
 pub(super) fn parse(
     name: &str,
@@ -20,112 +22,34 @@ pub(super) fn parse(
     let table = node.table("a table [flows.NAME]")?;
     table.only(&keys::names(keys::FLOW))?;
     let Choice { transport, controller, packet_size, limits } = controller::parse(&table)?;
+    let mut flow = FlowSpec { name: name.into(), ecn: controller.usual_ecn(), ..FlowSpec::default() };
     transport.check_keys(&table, controller.params.steers())?;
-    let usual_ecn = controller.usual_ecn();
-    let ecn = table.find("ecn").map_or(Ok(usual_ecn), |node| {
-        node.named(EcnMode::NAMES, EcnMode::named).map_err(|error| {
-            let meant = node.as_text().and_then(EcnMode::of_codepoint);
-            let hint = meant.map(|mode| format!("\"{}\"", mode.name()).into()).or(error.hint.clone());
-            ScenarioError { hint, ..error }
-        })
-    })?;
-    let priority = coupling::priority(&table)?;
-    let (start, stop) = times(&table, around)?;
-    let there = (start, stop.unwrap_or(around.duration));
-    let streams = streams(&table, transport, (&controller.params, limits), (&priority, there))?;
-    let own = FlowTable { table: &table, controller: &controller, packet_size, ecn, streams: &streams };
-    let settings = transport.read(&own)?;
-    let (path, return_path) = path::both(&table, around)?;
-    Ok(FlowSpec {
-        name: name.into(),
-        transport: settings,
-        priority,
-        streams,
-        record: table.find("record").map_or(Ok(Vec::new()), |node| record(&node, &controller.params))?,
-        controller,
-        ecn,
-        return_delay: return_delay(&table, &path, &return_path, around)?,
-        path,
-        return_path,
-        start,
-        stop,
-        pause: pause(&table, there.0, there.1)?,
-        packet_size,
-        overhead: table
-            .find("overhead")
-            .map_or(Ok(Bytes::ZERO), |node| node.size_within(0..=link::MAX_OVERHEAD))?,
-        playout: table.find("playout").map_or(Ok(PlayoutConfig::IMMEDIATE), |node| playout(&node))?,
-    })
-}
-
-fn return_delay(
-    table: &Table<'_>,
-    path: &[String],
-    return_path: &[String],
-    around: &Surroundings<'_>,
-) -> Result<TimeDelta, ScenarioError> {
-    match table.find("return_delay") {
-        Some(node) if !return_path.is_empty() => {
-            Err(node.fail("nothing: the links of return_path have delays"))
-        }
-        Some(node) => node.time(),
-        None if !return_path.is_empty() => Ok(TimeDelta::ZERO),
-        None => {
-            let forward = around.links.iter().filter(|link| path.contains(&link.name));
-            Ok(forward.fold(TimeDelta::ZERO, |sum, link| sum + link.delay))
-        }
+    params::set_some(&table, &mut flow).map_err(|error| codepoint_meant(&table, error))?;
+    flow.in_time(around.duration).map_err(|error| params::blame(&table, &error))?;
+    let there = (flow.start, flow.stop.unwrap_or(around.duration));
+    flow.packet_size = packet_size;
+    flow.streams = streams(&table, transport, (&controller.params, limits), (&flow.priority, there))?;
+    let ecn = flow.ecn;
+    let own = FlowTable { table: &table, controller: &controller, packet_size, ecn, streams: &flow.streams };
+    flow.transport = transport.read(&own)?;
+    (flow.path, flow.return_path) = path::both(&table, around)?;
+    if table.find("return_delay").is_none() && flow.return_path.is_empty() {
+        let forward = around.links.iter().filter(|link| flow.path.contains(&link.name));
+        flow.return_delay = forward.fold(TimeDelta::ZERO, |sum, link| sum + link.delay);
     }
+    flow.playout = params::family(&table, "playout", PLAYOUT)?.unwrap_or_default();
+    flow.record = table.find("record").map_or(Ok(Vec::new()), |node| record(&node, &controller.params))?;
+    flow.controller = controller;
+    params::check(&table, &flow)?;
+    Ok(flow)
 }
 
-fn times(
-    table: &Table<'_>,
-    around: &Surroundings<'_>,
-) -> Result<(TimeDelta, Option<TimeDelta>), ScenarioError> {
-    let start = table.find("start").map_or(Ok(TimeDelta::ZERO), |node| {
-        let start = node.time()?;
-        if start < around.duration { Ok(start) } else { Err(node.fail("a time before the end of the run")) }
-    })?;
-    let stop = table.find("stop").map(|node| {
-        let stop = node.time()?;
-        if stop <= start {
-            return Err(node.fail("a time after the flow's start"));
-        }
-        if stop > around.duration {
-            return Err(node.fail("a time not after the end of the run"));
-        }
-        Ok(stop)
-    });
-    Ok((start, stop.transpose()?))
-}
-
-/// The intervals in which the application is silent, in order.
-fn pause(
-    table: &Table<'_>,
-    start: TimeDelta,
-    stop: TimeDelta,
-) -> Result<Vec<(TimeDelta, TimeDelta)>, ScenarioError> {
-    const EXPECTED: &str = "a list of [from, to], such as [[\"30s\", \"40s\"]]";
-    let Some(node) = table.find("pause") else {
-        return Ok(Vec::new());
-    };
-    let mut pauses: Vec<(TimeDelta, TimeDelta)> = Vec::new();
-    for interval in node.list(EXPECTED)? {
-        let [from, to] = interval.pair(EXPECTED)?;
-        let (begin, end) = (from.time()?, to.time()?);
-        if begin < pauses.last().map_or(start, |(_, end)| *end) {
-            return Err(
-                from.fail("a time not before the flow's start, nor before the end of the pause before it")
-            );
-        }
-        if end <= begin {
-            return Err(to.fail("a time after the beginning of the pause"));
-        }
-        if end > stop {
-            return Err(to.fail("a time not after the flow's stop"));
-        }
-        pauses.push((begin, end));
-    }
-    Ok(pauses)
+/// The error with a hint where the wrong value of `ecn` names a codepoint.
+fn codepoint_meant(table: &Table<'_>, error: ScenarioError) -> ScenarioError {
+    let given = table.find("ecn").filter(|_| error.key.ends_with(".ecn"));
+    let meant = given.and_then(|node| node.as_text()).and_then(EcnMode::of_codepoint);
+    let hint = meant.map(|mode| format!("\"{}\"", mode.name()).into()).or(error.hint.clone());
+    ScenarioError { hint, ..error }
 }
 
 fn streams(
@@ -137,12 +61,10 @@ fn streams(
     const EITHER: &str = "either source = { ... } or tables [flows.NAME.streams.STREAM]";
     match (flow.find("source"), flow.find("streams")) {
         (Some(node), None) => Ok(vec![StreamSpec {
-            name: None,
             source: transport.source(&node, params.steers())?,
             priority: first_weight(priority),
             limits,
-            start: None,
-            stop: None,
+            ..StreamSpec::default()
         }]),
         (None, Some(node)) => {
             if !transport.has_several_streams() {
@@ -169,46 +91,21 @@ fn several(
     let table = node.table(STREAMS)?;
     let mut streams = Vec::new();
     for (name, node) in super::named(&table)? {
-        let stream = node.table("a table [flows.NAME.streams.STREAM]")?;
-        stream.only(&keys::names(keys::STREAM))?;
-        let (start, stop) = stream_times(&stream, there)?;
-        streams.push(StreamSpec {
-            name: Some(name.into()),
-            source: source::parse_without_connections(&stream.require("source", source::SOURCE)?)?,
-            priority: stream.find("priority").map_or(Ok(1.0), |node| node.number(FlowSetup::PRIORITIES))?,
-            limits: controller::stream_limits(&stream, params, limits)?,
-            start,
-            stop,
-        });
+        let table = node.table("a table [flows.NAME.streams.STREAM]")?;
+        table.only(&keys::names(keys::STREAM))?;
+        let mut stream = StreamSpec { name: Some(name.into()), ..StreamSpec::default() };
+        params::set_some(&table, &mut stream)?;
+        stream.in_time(there).map_err(|error| params::blame(&table, &error))?;
+        stream.source = source::parse_without_connections(&table.require("source", source::SOURCE)?)?;
+        stream.limits = controller::stream_limits(&table, params, limits)?;
+        streams.push(stream);
     }
     if (1..=FlowSetup::MOST_STREAMS).contains(&streams.len()) { Ok(streams) } else { Err(node.fail(STREAMS)) }
-}
-
-/// When a stream joins and leaves a flow that is there from one time to another.
-fn stream_times(
-    stream: &Table<'_>,
-    (from, to): (TimeDelta, TimeDelta),
-) -> Result<(Option<TimeDelta>, Option<TimeDelta>), ScenarioError> {
-    let within = |name: &str, from: TimeDelta, expected: &str| {
-        let Some(node) = stream.find(name) else { return Ok(None) };
-        let at = node.time()?;
-        if at < from || to < at { Err(node.fail(expected)) } else { Ok(Some(at)) }
-    };
-    let start = within("start", from, "a time between the flow's start and its stop")?;
-    let least = start.unwrap_or(from) + TimeDelta::from_nanos(1);
-    Ok((start, within("stop", least, "a time after the stream's start, and not after the flow's stop")?))
 }
 
 /// The weight of the only stream of a flow: nothing depends on it, and it is written back with the flow's.
 fn first_weight(priority: &[PriorityStep]) -> f64 {
     priority.first().map_or(1.0, |step| step.priority.weight())
-}
-
-fn playout(node: &Node<'_>) -> Result<PlayoutConfig, ScenarioError> {
-    let table = node.table("a playout such as { kind = \"fixed\", delay = \"100ms\" }")?;
-    let mut playout: PlayoutConfig = params::kind(&table, None)?;
-    params::read(&table, &mut playout, &["kind"])?;
-    Ok(playout)
 }
 
 /// Which inner states are recorded: all of them, none, or those named.

@@ -1,7 +1,9 @@
-//! The keys of the tables that are read by hand: the scenario, a link and its rate, a flow, a stream.
+//! The keys of a scenario's tables: those that are declared with their fields in `spec`, and those that have no field of their own.
 //!
-//! Their values are checked where they are read; their names, the keys that they exclude, and their listing follow from here.
+//! The values of the latter are checked where they are read; their names, the keys that they exclude, and their listing follow from here.
 
+use super::{CopyKeys, OlderKeys};
+use crate::spec::{FlowSpec, LinkSpec, Scenario, StreamSpec};
 use crate::transports::Transport;
 use paceline_units::param::{Kind, Need, Spec, joined};
 
@@ -35,64 +37,29 @@ pub(super) fn names(keys: &[Spec]) -> Vec<&'static str> {
     keys.iter().map(|key| key.name).collect()
 }
 
+/// The keys of these sets, one set behind the other.
+macro_rules! keys {
+    ($($set:expr),+) => { &joined::<{ 0 $( + $set.len() )+ }>(&[$( ($set, "") ),+]) };
+}
+
 /// The keys at the top of a scenario.
-pub(crate) const SCENARIO: &[Spec] = &[
-    key("name", "text", "the file's stem", "Name of the run"),
-    required("duration", "time", "How long is simulated; above 0, at most 1e6 s"),
-    key("warmup", "time", "0s", "Left out of every statistic; below `duration`"),
-    key("seed", "count", "1", "Of all random draws; 0 to 2^63 - 1, what TOML holds"),
-    key(
-        "sample",
-        "time",
-        "50ms",
-        "Interval of the time series. A row is one link or stream at one sample; an interval that makes more than 10 million \
-         rows is refused, and the message names one that does not",
-    ),
+pub(crate) const SCENARIO: &[Spec] = keys!(Scenario::SPECS, TABLES);
+
+const TABLES: &[Spec] = &[
     key("links", "tables", "no link", "The links by name"),
     required("flows", "tables", "The flows by name, at least one"),
     key("coupling", "tables", "no flow shares", "Which flows share their rates, and how"),
 ];
 
 /// The keys of `[links.NAME]`.
-pub(crate) const LINK: &[Spec] = &[
-    key(
-        "from",
-        "name",
-        "it fits everywhere",
-        "The node where the link begins. A path over links with nodes must join, and pass each node once",
-    ),
-    key("to", "name", "it fits everywhere", "The node where the link ends"),
-    key(
-        "network",
-        "name",
-        "no network",
-        "A named network ([networks](networks.md)), whose keys the others here override, each as a whole",
-    ),
-    required("rate", "rate or table", "How fast the link serves: see below; a network has one"),
-    key("delay", "time", "0s", "Propagation, one way"),
-    required(
-        "queue",
-        "table",
-        "`{ limit = \"300ms\" }`, `{ packets = 100 }` or `{ bytes = \"150kB\" }`, exactly one of them and above 0. It limits what \
-         waits; the packet in service does not count. A time is turned into bytes once, at the constant rate, the first step's, \
-         or the trace's mean. A `kind` that manages its queue has a limit of its own: see [queues](queues.md)",
-    ),
-    key("mark", "table with kind", "no marks", "ECN marks: see below"),
-    key("loss", "table with kind", "no loss", "Loss before the queue: see below"),
-    key(
-        "noise",
-        "table with kind, or list",
-        "no noise",
-        "Delay noise, or a list of noises that a packet passes in turn: see below",
-    ),
-    key(
-        "down",
-        "list of [from, to]",
-        "it never fails",
-        "Failures: `[[\"30s\", \"31s\"]]`. Nothing is served meanwhile; the queue keeps its packets and takes what fits",
-    ),
-    key("overhead", "size", "0B", "Added to each packet's size here, such as `\"28B\"` for IPv4 and UDP"),
-];
+pub(crate) const LINK: &[Spec] = keys!(NETWORK, LinkSpec::SPECS);
+
+const NETWORK: &[Spec] = &[key(
+    "network",
+    "name",
+    "no network",
+    "A named network ([networks](networks.md)), whose keys the others here override, each as a whole",
+)];
 
 /// The keys that say which `rate` a table is.
 pub(crate) const RATE: &[Spec] = &[
@@ -106,7 +73,7 @@ pub(crate) const RATE: &[Spec] = &[
     one_of("generator", "name", &["steps", "trace"], "Draws a rate at random"),
 ];
 
-/// The keys of `[flows.NAME]` before those of its transport.
+/// The keys of `[flows.NAME]` that are read together: they say which streams it has, over which transport, under which controller.
 const FLOW_HEAD: &[Spec] = &[
     Spec {
         kind: Kind::Name(Transport::NAMES),
@@ -137,95 +104,22 @@ const FLOW_HEAD: &[Spec] = &[
         "Limits of the media's target, headers in, whatever the controller calls it: `{ min = \"50kbps\", start = \"300kbps\", \
          max = \"5Mbps\" }`, each or some; for each stream that says nothing else. Over `rtp` and controlled `udp`",
     ),
-    key(
-        "priority",
-        "ratio or list of [time, ratio]",
-        "1",
-        "Weight among the flows that it shares with (`[coupling.NAME]`), 0.001 to 1000; or steps: `[[\"0s\", 1], [\"100s\", 0.5]]`",
-    ),
-    key(
-        "ecn",
-        "off, classic or l4s",
-        "off; under prague l4s",
-        "The ECN field that packets leave with: `\"classic\"` is ECT(0), `\"l4s\"` ECT(1). With a controller that ignores marks it is `\"off\"`",
-    ),
-    required("path", "list of names", "The links from sender to receiver, 1 to 64"),
-    key(
-        "return_path",
-        "list of names",
-        "unlimited and lossless, with `return_delay`",
-        "The links back, at most 64",
-    ),
-    key("return_delay", "time", "the sum of the forward delays", "Delay of an empty return path"),
-    key("count", "count", "1", "Number of flows like this one, called `NAME-1` and so on, at most 10,000"),
-    key("start", "time", "0s", "When the flow begins; its samples before have no target and no state"),
-    key(
-        "start_within",
-        "time",
-        "0s",
-        "Each starts at a time of its own, drawn evenly from `start` to so much later",
-    ),
-    key(
-        "stop",
-        "time",
-        "at the end of the run",
-        "When the flow ends; its samples after have no target and no state",
-    ),
-    key(
-        "pause",
-        "list of [from, to]",
-        "it never pauses",
-        "`[[\"30s\", \"40s\"]]`: the application is silent meanwhile; what waits to be sent still leaves. In order, between `start` \
-         and `stop`",
-    ),
 ];
 
 /// The keys of `[flows.NAME]` behind those of its transport.
-const FLOW_TAIL: &[Spec] = &[
-    key(
-        "packet_size",
-        "size",
-        "the controller's `mss` and the header, else 1212 B over rtp and 1500 B over others",
-        "The largest packet, transport header in. Given, it sets `mss`",
-    ),
-    key("overhead", "size", "0B", "Added to each packet's size on every link"),
-    key("playout", "table with kind", "as soon as it is complete", "When a frame is shown: see below"),
-    key(
-        "record",
-        "true or list of names",
-        "none",
-        "Inner states that become columns `state.NAME` of the time series; `true`: all",
-    ),
-];
+const FLOW_TAIL: &[Spec] = &[key(
+    "record",
+    "true or list of names",
+    "none",
+    "Inner states that become columns `state.NAME` of the time series; `true`: all",
+)];
 
 /// The keys of `[flows.NAME]`.
-pub(crate) const FLOW: &[Spec] = &joined::<{ FLOW_HEAD.len() + Transport::KEYS.len() + FLOW_TAIL.len() }>(&[
-    (FLOW_HEAD, ""),
-    (Transport::KEYS, ""),
-    (FLOW_TAIL, ""),
-]);
+pub(crate) const FLOW: &[Spec] =
+    keys!(FLOW_HEAD, FlowSpec::SPECS, CopyKeys::SPECS, Transport::KEYS, FLOW_TAIL);
 
 /// The keys of `[flows.NAME.streams.STREAM]`.
-pub(crate) const STREAM: &[Spec] = &[
-    required("source", "table with kind", "Where the media comes from"),
-    key("priority", "ratio", "1", "Share beside other streams, 0.001 to 1000"),
-    key("bitrate", "table", "the flow's", "Limits of its target, as `bitrate` of the flow"),
-    key("target_bitrate_min", "rate", "the flow's", "Older name of `bitrate.min`"),
-    key("target_bitrate_start", "rate", "the flow's", "Older name of `bitrate.start`"),
-    key("target_bitrate_max", "rate", "the flow's", "Older name of `bitrate.max`"),
-    key(
-        "start",
-        "time",
-        "with the flow",
-        "When the stream joins the flow; its samples before have no target",
-    ),
-    key(
-        "stop",
-        "time",
-        "with the flow",
-        "When the stream leaves the flow: what waits of it is discarded, what is under way is still reported on",
-    ),
-];
+pub(crate) const STREAM: &[Spec] = keys!(StreamSpec::SPECS, OlderKeys::SPECS);
 
 /// The keys of `[coupling.NAME]`, beside the parameters of its kind.
 pub(crate) const COUPLING: &[Spec] = &[

@@ -13,10 +13,12 @@ mod path;
 mod queue;
 pub(crate) mod source;
 
-pub(crate) use controller::BitrateKeys;
+pub(crate) use controller::{BitrateKeys, OlderKeys};
+pub(crate) use copies::CopyKeys;
 pub(crate) use queue::LimitKeys;
 
 use crate::error::{Place, ScenarioError};
+use crate::params;
 use crate::reader::{Input, Node, Table};
 use crate::source::SourceSpec;
 use crate::spec::{FlowSpec, Scenario};
@@ -28,7 +30,6 @@ use std::ops::Range;
 const MAX_ROWS: u64 = 10_000_000;
 /// The most connections of short transfers at once, over all flows: a guard likewise (some 2 kB each).
 const MAX_CONNECTIONS: u64 = 100_000;
-const DURATION: &str = "a time such as \"100s\"";
 
 /// A table `[flows.NAME]`: its name, and the numbers of the flows that it stands for.
 type FlowRange<'a> = (&'a str, Range<usize>);
@@ -42,52 +43,44 @@ pub fn parse(text: &str, file: &str) -> Result<Scenario, ScenarioError> {
     let document = input.parse()?;
     let root = Table::root(&input, &document);
     root.only(&keys::names(keys::SCENARIO))?;
-    let duration = root.require("duration", DURATION)?.time_above_zero()?;
-    let links = links(&root)?;
-    let seed = root.find("seed").map_or(Ok(1), |node| node.count(0..=i64::MAX as u64))?;
-    let (flows, ranges) = flows(&root, &path::Surroundings { duration, seed, links: &links })?;
-    // A row of each stream and each link at every sample.
-    let tables = links.len() + flows.iter().map(|flow| flow.streams.len()).sum::<usize>();
-    Ok(Scenario {
-        name: name(&root, file)?,
-        duration,
-        warmup: warmup(&root, duration)?,
-        seed,
-        sample: sample(&root, duration, tables as u64)?,
-        couplings: coupling::parse(&root, &flows, &ranges, &links)?,
-        links,
-        flows,
-    })
+    let stem =
+        std::path::Path::new(file).file_stem().map_or("scenario".into(), |stem| stem.to_string_lossy());
+    let mut scenario = Scenario { name: stem.into_owned(), ..Scenario::default() };
+    params::set_some(&root, &mut scenario)?;
+    scenario.links = links(&root)?;
+    let Scenario { duration, seed, .. } = scenario;
+    let (flows, ranges) = flows(&root, &path::Surroundings { duration, seed, links: &scenario.links })?;
+    scenario.flows = flows;
+    params::check(&root, &scenario)?;
+    few_rows(&scenario).map_err(|(found, expected)| {
+        let error = match root.find("sample") {
+            Some(node) => node.fail(&expected),
+            None => root.missing("sample", &expected),
+        };
+        ScenarioError { found, ..error }
+    })?;
+    scenario.couplings = coupling::parse(&root, &scenario.flows, &ranges, &scenario.links)?;
+    Ok(scenario)
 }
 
-/// The interval of samples, at which each of `tables` gets a row.
-fn sample(root: &Table<'_>, duration: TimeDelta, tables: u64) -> Result<TimeDelta, ScenarioError> {
-    let given = root.find("sample");
-    let sample = given.as_ref().map_or(Ok(TimeDelta::from_millis(50)), |node| node.time_above_zero())?;
-    let Err((found, expected)) = expect_rows(duration, sample, tables) else { return Ok(sample) };
-    Err(match given {
-        Some(node) => ScenarioError { found, ..node.fail(&expected) },
-        None => ScenarioError { found, ..root.missing("sample", &expected) },
-    })
-}
-
-/// The text found and the one expected where a run would keep too many rows.
-fn expect_rows(duration: TimeDelta, sample: TimeDelta, tables: u64) -> Result<(), (String, String)> {
-    let duration = duration.as_nanos() as u64;
+/// The text found and the one expected where a run would keep too many rows: one of each stream and each link at every sample.
+fn few_rows(scenario: &Scenario) -> Result<(), (String, String)> {
+    let Scenario { sample, links, flows, .. } = scenario;
+    let tables = (links.len() + flows.iter().map(|flow| flow.streams.len()).sum::<usize>()) as u64;
+    let duration = scenario.duration.as_nanos() as u64;
     let rows = (duration / sample.as_nanos() as u64).saturating_mul(tables);
     if rows <= MAX_ROWS {
         return Ok(());
     }
     let least = shortest_sample(duration, tables);
-    let found = format!("{}, which makes {rows} rows of time series", text::format_time(sample));
+    let found = format!("{}, which makes {rows} rows of time series", text::format_time(*sample));
     let expected = format!("at most {MAX_ROWS} rows (some 3 GB): \"{}\" or longer", text::format_time(least));
     Err((found, expected))
 }
 
 /// An error if a run of a scenario would keep too many rows.
 pub(crate) fn check_rows(scenario: &Scenario) -> Result<(), ScenarioError> {
-    let tables = scenario.links.len() + scenario.flows.iter().map(|flow| flow.streams.len()).sum::<usize>();
-    expect_rows(scenario.duration, scenario.sample, tables as u64).map_err(|(found, expected)| {
+    few_rows(scenario).map_err(|(found, expected)| {
         let (file, key, expected) = (scenario.name.as_str().into(), "sample".into(), expected.into());
         ScenarioError { file, place: Place::Whole, key, found, expected, hint: None }
     })
@@ -101,23 +94,6 @@ fn shortest_sample(duration: u64, tables: u64) -> TimeDelta {
     let power = 10u64.pow(least.ilog10());
     let round = [1, 2, 5, 10].map(|part| part * power).into_iter().find(|round| *round >= least);
     TimeDelta::from_nanos(round.unwrap_or(duration) as i64)
-}
-
-fn name(root: &Table<'_>, file: &str) -> Result<String, ScenarioError> {
-    let stem =
-        || std::path::Path::new(file).file_stem().map_or("scenario".into(), |stem| stem.to_string_lossy());
-    match root.find("name") {
-        Some(node) => Ok(node.text("a text")?.to_string()),
-        None => Ok(stem().into_owned()),
-    }
-}
-
-fn warmup(root: &Table<'_>, duration: TimeDelta) -> Result<TimeDelta, ScenarioError> {
-    let Some(node) = root.find("warmup") else {
-        return Ok(TimeDelta::ZERO);
-    };
-    let warmup = node.time()?;
-    if warmup < duration { Ok(warmup) } else { Err(node.fail("a time below the duration")) }
 }
 
 fn links(root: &Table<'_>) -> Result<Vec<crate::spec::LinkSpec>, ScenarioError> {

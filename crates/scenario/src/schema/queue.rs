@@ -7,7 +7,7 @@ use crate::reader::{Node, Table};
 use paceline_link::{QueueConfig, QueueLimit};
 use paceline_units::{Bitrate, Bytes, TimeDelta, params};
 
-const QUEUE: &str = "a queue such as { kind = \"droptail\", limit = \"300ms\" }";
+pub(super) const QUEUE: &str = "a queue such as { kind = \"droptail\", limit = \"300ms\" }";
 const LIMITS: &str = "exactly one of limit (a time), packets or bytes";
 const KEYS: [&str; 4] = ["kind", "limit", "packets", "bytes"];
 

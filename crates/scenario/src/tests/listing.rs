@@ -26,6 +26,7 @@ fn what_may_be_left_out_says_what_happens_then() {
     assert_eq!(need(queues(), "droptail", "packets"), Need::OneOf);
     assert_eq!(need(sources(), "trace-encoder", "generator"), Need::OneOf);
     assert_eq!(need(sources(), "bulk", "length"), Need::Optional);
+    assert_eq!(need(tables(), "flow", "path"), Need::Required);
     let entries = families().flat_map(|(_, listing)| listing);
     for parameter in entries.flat_map(|entry| entry.parameters) {
         let is_told = parameter.default.is_some() || parameter.help.contains("left out: ");
@@ -44,4 +45,28 @@ fn profiles_show_where_they_differ() {
     assert_eq!(lo.profiles.get("rfc8298").map(String::as_str), Some("100ms"));
     assert_eq!((lo.min.as_deref(), lo.max.as_deref()), (Some("1ms"), Some("10s")));
     assert_eq!(traces().len(), 6);
+}
+
+#[test]
+fn the_tables_of_a_scenario_have_their_defaults_as_values_with_ranges() {
+    let listing = tables();
+    let shown = |kind: &str, name: &str| {
+        let entry = listing.iter().find(|entry| entry.kind == kind).expect(kind);
+        let parameter = entry.parameters.iter().find(|parameter| parameter.name == name).expect(name);
+        let range = [&parameter.min, &parameter.max].map(|bound| bound.clone().unwrap_or_default());
+        (parameter.default.clone().unwrap_or_default(), range.join(" to "))
+    };
+    for (kind, name, default, range) in [
+        ("scenario", "sample", "50ms", "1ns to "),
+        ("scenario", "seed", "1", "0 to 9223372036854775807"),
+        ("link", "delay", "0s", "0s to "),
+        ("link", "down", "[]", " to "),
+        ("link", "mark", "", " to "),
+        ("flow", "priority", "1.0", "0.001 to 1000"),
+        ("flow", "count", "1", "1 to 10000"),
+        ("flow", "stop", "", "0s to "),
+        ("stream", "priority", "1.0", "0.001 to 1000"),
+    ] {
+        assert_eq!(shown(kind, name), (default.into(), range.into()), "{kind}.{name}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Tests of the schema as a whole.
 
+mod alternatives;
 mod bad_input;
 mod coupling;
 mod dccp;

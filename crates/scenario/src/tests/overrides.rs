@@ -27,7 +27,10 @@ fn a_wrong_set_names_its_path() {
         let error = set(path, value);
         assert_eq!((&error.place, error.key.as_str()), (&Place::Set(path.into()), key), "{error}");
         assert!(error.found.contains(found) && error.expected.contains(expected), "{error}");
-        assert!(error.to_string().contains(&format!("--set {path}: ")), "{error}");
+        assert!(
+            error.to_string().contains(&format!("--set {path}: found ")),
+            "the path is said once: {error}"
+        );
     }
 }
 

@@ -61,7 +61,12 @@ fn what_no_discipline_can_be_is_named() {
         ("{ kind = \"dualpi2\", k = 0 }", "k", "a number from 0.001"),
         ("{ kind = \"dualpi2\", scheduler = \"fifo\" }", "scheduler", "\"ts-fifo\""),
         ("{ kind = \"dualpi2\", bytes = \"1kB\" }", "bytes", "for mtu"),
-        ("{ kind = \"dualpi2\", quantum = \"1kB\" }", "quantum", "minth"),
+        ("{ kind = \"dualpi2\", quantum = \"1kB\" }", "quantum", "a key that `paceline list dualpi2` has"),
+        (
+            "{ kind = \"dualpi2\", min_th = 1 }",
+            "min_th",
+            "a key such as minth; `paceline list dualpi2` has all",
+        ),
         ("{ kind = \"red\", ecn = 1 }", "ecn", "true or false"),
         ("{ kind = \"pie\", limit = \"1s\", packets = 3 }", "", "exactly one"),
     ] {

@@ -24,7 +24,7 @@ use paceline_cc::{AnyController, FlowSetup, Steers, Verb};
 use paceline_ends::Plan;
 use paceline_media::{ConnectionVectors, Source};
 use paceline_tcp::TcpConfig;
-use paceline_units::param::{Spec, joined};
+use paceline_units::param::{Reason, Spec, joined};
 use paceline_units::{Bytes, EcnMode, TimeDelta, names};
 use std::ops::{Deref, DerefMut};
 
@@ -253,6 +253,13 @@ impl Transport {
         of!(self, T => T::plays_out(steers))
     }
 
+    /// Why its receiver does not play media out under a controller that steers this, if it does not.
+    pub(crate) fn refuses_playout(self, steers: Steers) -> Option<Reason> {
+        let playing = || named(|transport| transport.plays_out(Steers::Unreported));
+        let expected = || format!("nothing: playout goes with transport {}", playing());
+        (!self.plays_out(steers)).then(|| Reason::Useless(expected().into()))
+    }
+
     pub(crate) fn has_several_streams(self) -> bool {
         of!(self, T => T::SEVERAL_STREAMS)
     }
@@ -283,15 +290,11 @@ impl Transport {
                 )));
             }
         }
-        // Keys of every transport that tells an encoder a target, or plays media out.
+        // A key of every transport that tells an encoder a target.
         if let Some(node) = table.find("bitrate").filter(|_| !self.reports(steers)) {
             return Err(
                 node.fail(&format!("nothing: bitrate goes with transport {}", Transport::reporting()))
             );
-        }
-        if let Some(node) = table.find("playout").filter(|_| !self.plays_out(steers)) {
-            let playing = named(|transport| transport.plays_out(Steers::Unreported));
-            return Err(node.fail(&format!("nothing: playout goes with transport {playing}")));
         }
         Ok(())
     }
@@ -311,6 +314,13 @@ impl Transport {
 fn named(is: impl Fn(Transport) -> bool) -> String {
     let names: Vec<_> = Transport::all().filter(|transport| is(*transport)).map(Transport::name).collect();
     names.join(" or ")
+}
+
+/// Datagrams without reports.
+impl Default for TransportSpec {
+    fn default() -> TransportSpec {
+        TransportSpec::Udp(UdpSpec { feedback: None })
+    }
 }
 
 impl TransportSpec {

@@ -53,6 +53,18 @@ impl Parameter for FileName {
     }
 }
 
+impl Parameter for String {
+    const KIND: Kind = Kind::Text("text", "a text");
+
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Text(self.clone()))
+    }
+
+    fn from_value(value: Value) -> Option<String> {
+        if let Value::Text(text) = value { Some(text) } else { None }
+    }
+}
+
 /// The rate that a rate gains in a second.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Ramp(pub Bitrate);
@@ -102,12 +114,26 @@ impl<P: Parameter> Parameter for Option<P> {
     }
 }
 
-/// An empty list is left out.
+impl<A: Parameter, B: Parameter> Parameter for (A, B) {
+    const KIND: Kind = Kind::Pair(&A::KIND, &B::KIND);
+
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::List([self.0.to_value()?, self.1.to_value()?].into()))
+    }
+
+    fn from_value(value: Value) -> Option<(A, B)> {
+        let Value::List(values) = value else { return None };
+        let [one, other] = <[Value; 2]>::try_from(values).ok()?;
+        Some((A::from_value(one)?, B::from_value(other)?))
+    }
+}
+
+/// An empty list is left out, unless it is the parameter's default as a value.
 impl<P: Parameter> Parameter for Vec<P> {
     const KIND: Kind = Kind::List(&P::KIND);
 
     fn to_value(&self) -> Option<Value> {
-        (!self.is_empty()).then(|| Value::List(self.iter().filter_map(P::to_value).collect()))
+        Some(Value::List(self.iter().filter_map(P::to_value).collect()))
     }
 
     fn from_value(value: Value) -> Option<Vec<P>> {

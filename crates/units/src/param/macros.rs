@@ -24,8 +24,8 @@ macro_rules! param_or {
     };
 }
 
-/// Declares a struct of parameters. A line says name, type, default, perhaps that it is needed, perhaps what it excludes,
-/// perhaps what happens without it, perhaps a range in base units, source and help:
+/// Declares a struct of parameters. A line says name, type, default, perhaps a [`Kind`](crate::param::Kind) other than the type's,
+/// perhaps that it is needed, perhaps what it excludes, perhaps what happens without it, perhaps a range in base units, source and help:
 ///
 /// ```
 /// use paceline_units::param::{ParamSet, Value};
@@ -58,6 +58,7 @@ macro_rules! params {
             $({ $( $(#[$plain_meta:meta])* $plain:ident: $plain_type:ty = $plain_default:expr, )* })?
             $(
                 $field:ident $(($name:literal))?: $type:ty = $default:expr,
+                $(type $kind:expr,)?
                 $(as $need:ident,)? $(where no $excluded:expr,)? $(else $without:literal,)? $(in $low:expr, $high:expr,)?
                 $source:expr, $help:literal;
             )*
@@ -95,11 +96,11 @@ macro_rules! params {
 
             const OWN: &'static [$crate::param::Spec] = &[$( $crate::param::Spec {
                 name: $crate::param_name!($field $($name)?),
-                kind: <$type as $crate::param::Parameter>::KIND,
+                kind: $crate::param_or!([$($kind)?] <$type as $crate::param::Parameter>::KIND),
                 need: $crate::param_or!([$($crate::param::Need::$need)?] $crate::param::Need::Optional),
                 excludes: $crate::param_or!([$(&$excluded)?] &[]),
                 without: $crate::param_or!([$($without)?] ""),
-                range: $crate::param_or!([$(($low, $high))?] (f64::NEG_INFINITY, f64::INFINITY)),
+                range: $crate::param_or!([$(($low, $high))?] $crate::param::ANY),
                 source: $source,
                 help: $help,
             }, )*];
@@ -117,7 +118,11 @@ macro_rules! params {
 
             fn value(&self, name: &str) -> Option<$crate::param::Value> {
                 match name {
-                    $( $crate::param_name!($field $($name)?) => $crate::param::Parameter::to_value(&self.$field), )*
+                    $( $crate::param_name!($field $($name)?) => $crate::param::stated(
+                        $crate::param::Parameter::to_value(&self.$field),
+                        $crate::param_or!([$($crate::param::Need::$need)?] $crate::param::Need::Optional),
+                        $crate::param_or!([$($without)?] ""),
+                    ), )*
                     $( $( $unused => None, )? )*
                     _ => None $( .or_else(|| $crate::param::ParamSet::value(&self.$group, name)) )*,
                 }

@@ -11,7 +11,7 @@ mod spec;
 mod tests;
 
 pub use field::{FileName, Parameter, Ramp};
-pub use spec::{Kind, Need, ParamError, Spec, UNLIMITED, Value};
+pub use spec::{ANY, Kind, Need, ParamError, Spec, UNLIMITED, Value};
 
 use crate::Stack;
 use alloc::borrow::Cow;
@@ -158,6 +158,13 @@ pub fn values(params: &impl ParamSet) -> impl Iterator<Item = (&'static str, Val
 /// A table of these values.
 pub fn table<N: Into<Cow<'static, str>>>(values: impl IntoIterator<Item = (N, Value)>) -> Value {
     Value::Table(values.into_iter().map(|(name, value)| (name.into(), value)).collect())
+}
+
+/// The value as a set has it: an empty list has none where leaving the parameter out is `told` in words, or is no choice.
+#[doc(hidden)]
+pub fn stated(value: Option<Value>, need: Need, told: &str) -> Option<Value> {
+    let is_default = need == Need::Optional && told.is_empty();
+    value.filter(|value| is_default || !matches!(value, Value::List(values) if values.is_empty()))
 }
 
 /// The table of a kind that was chosen.

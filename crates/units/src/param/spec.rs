@@ -12,6 +12,9 @@ use core::fmt;
 /// The word for a time, rate or size without limit.
 pub const UNLIMITED: &str = "inf";
 
+/// The range of what has none.
+pub const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
 /// A parameter's value.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
@@ -62,6 +65,10 @@ pub enum Kind {
     Text(&'static str, &'static str),
     /// A list of values of this kind.
     List(&'static Kind),
+    /// A list of one value of each kind; a range is the second one's.
+    Pair(&'static Kind, &'static Kind),
+    /// A value of the first kind, which is neither list nor table, or one of the second, which is.
+    Or(&'static Kind, &'static Kind),
     /// A table with these parameters.
     Table(&'static [Spec]),
     /// One of these kinds, by name or as a table with its parameters, which its owner reads.
@@ -158,7 +165,11 @@ impl Kind {
                 }
                 names => names.first().copied().unwrap_or_default(),
             },
-            Kind::List(of @ Kind::Table(_)) => return Cow::Owned(format!("list of {}", of.unit())),
+            Kind::Pair(one, other) => return Cow::Owned(format!("[{}, {}]", one.unit(), other.unit())),
+            Kind::Or(one, other) => return Cow::Owned(format!("{} or {}", one.unit(), other.unit())),
+            Kind::List(of @ (Kind::Table(_) | Kind::Pair(..))) => {
+                return Cow::Owned(format!("list of {}", of.unit()));
+            }
             Kind::List(of) => return Cow::Owned(format!("list of {}s", of.unit())),
             Kind::Table(specs) => {
                 let names: Vec<_> = specs.iter().map(|spec| spec.name).collect();
@@ -204,7 +215,8 @@ impl Kind {
                 let items = inside.split(',').filter(|_| !inside.is_empty());
                 Some(Value::List(items.map(|item| of.read(item.trim())).collect::<Option<_>>()?))
             }
-            Kind::Table(_) | Kind::Family(_) | Kind::Other(_) => None,
+            Kind::Or(one, other) => one.read(text).or_else(|| other.read(text)),
+            Kind::Pair(..) | Kind::Table(_) | Kind::Family(_) | Kind::Other(_) => None,
         }
     }
 
@@ -218,7 +230,7 @@ impl Kind {
             Kind::Ratio if self.is_smallest(base) => Some("above 0".into()),
             Kind::Ratio => Some(base.to_string()),
             Kind::Count => Some((base as u64).min(i64::MAX as u64).to_string()),
-            Kind::List(of) => of.bound(base),
+            Kind::List(of) | Kind::Pair(_, of) | Kind::Or(of, _) => of.bound(base),
             _ => None,
         }
     }
@@ -232,6 +244,20 @@ impl Kind {
             _ => false,
         }
     }
+}
+
+/// A list of two values: its kinds, and an example.
+fn pair(one: Kind, other: Kind) -> (String, String) {
+    let of = |kind: Kind| Spec { kind, range: ANY, ..Spec::by_hand("", "", "", "") }.expected();
+    let bare = |text: String| text.strip_prefix("a ").map(String::from).unwrap_or(text);
+    let example = |kind, time| match kind {
+        Kind::Time => time,
+        Kind::Rate | Kind::Ramp => "\"20Mbps\"",
+        Kind::Size => "\"1200B\"",
+        _ => "1",
+    };
+    let kinds = format!("[{}, {}]", bare(of(one)), bare(of(other)));
+    (kinds, format!("[{}, {}]", example(one, "\"0s\""), example(other, "\"10s\"")))
 }
 
 impl Value {
@@ -274,6 +300,10 @@ impl Value {
             | (_, Kind::Family(_) | Kind::Other(_)) => true,
             (Value::Name(name), Kind::Name(names)) => names.contains(name),
             (Value::List(values), Kind::List(of)) => values.iter().all(|value| value.is_of(*of)),
+            (Value::List(values), Kind::Pair(one, other)) => {
+                matches!(&**values, [a, b] if a.is_of(*one) && b.is_of(*other))
+            }
+            (value, Kind::Or(one, other)) => value.is_of(*one) || value.is_of(*other),
             _ => false,
         }
     }
@@ -316,9 +346,8 @@ impl Spec {
         without: &'static str,
         help: &'static str,
     ) -> Spec {
-        let range = (f64::NEG_INFINITY, f64::INFINITY);
         let (kind, need) = (Kind::Other(unit), Need::Optional);
-        Spec { name, kind, need, excludes: &[], without, range, source: "", help }
+        Spec { name, kind, need, excludes: &[], without, range: ANY, source: "", help }
     }
 
     /// Its smallest and largest value for people; `None` where there is no bound.
@@ -338,8 +367,20 @@ impl Spec {
             Kind::Flag => return "true or false".into(),
             Kind::Name(names) => return text::one_of(names),
             Kind::Text(_, expected) => return expected.into(),
+            Kind::List(Kind::Pair(one, other)) => {
+                let (pair, example) = pair(**one, **other);
+                return format!("a list of {pair}, such as [{example}]");
+            }
             Kind::List(of) => {
                 return format!("a list: {} in each place", Spec { kind: *of, ..*self }.expected());
+            }
+            Kind::Pair(one, other) => {
+                let (pair, example) = pair(*one, *other);
+                return format!("{pair}, such as {example}");
+            }
+            Kind::Or(one, other) => {
+                let of = |kind: Kind| Spec { kind, ..*self }.expected();
+                return format!("{}, or {}", of(*one), of(*other));
             }
             Kind::Table(_) => return format!("a table {}", self.kind.unit()),
             Kind::Family(_) | Kind::Other(_) => return self.kind.unit().into_owned(),
@@ -372,7 +413,7 @@ impl Spec {
     /// # Errors
     /// Says what is expected.
     pub fn check(&self, value: &Value) -> Result<(), ParamError> {
-        if value.is_of(self.kind) && self.holds(value) { Ok(()) } else { Err(self.wrong(value)) }
+        if value.is_of(self.kind) && self.holds(value, self.kind) { Ok(()) } else { Err(self.wrong(value)) }
     }
 
     /// The error of this value.
@@ -380,9 +421,13 @@ impl Spec {
         ParamError::new(self.name, value, self.expected())
     }
 
-    fn holds(&self, value: &Value) -> bool {
-        match (value, self.kind) {
-            (Value::List(values), Kind::List(_)) => values.iter().all(|value| self.holds(value)),
+    fn holds(&self, value: &Value, kind: Kind) -> bool {
+        match (value, kind) {
+            (Value::List(values), Kind::List(of)) => values.iter().all(|value| self.holds(value, *of)),
+            (Value::List(values), Kind::Pair(_, of)) => {
+                values.last().is_none_or(|value| self.holds(value, *of))
+            }
+            (value, Kind::Or(one, other)) => self.holds(value, if value.is_of(*one) { *one } else { *other }),
             _ => value.number().is_none_or(|number| (self.range.0..=self.range.1).contains(&number)),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{Bitrate, Bytes, Stack, TimeDelta};
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec;
 
 crate::names! {
@@ -164,7 +164,7 @@ crate::params! {
     struct Beside {
         colour: Option<u64> = None, as OneOf, where no ["shade"], "ours", "Colour of it";
         shade: Option<u64> = None, as OneOf, where no ["colour"], in 0.0, 9.0, "ours", "Shade of it";
-        rows: Vec<Side> = Vec::new(), "ours", "Sides inside";
+        rows: Vec<Side> = Vec::new(), else "none", "ours", "Sides inside";
     }
     /// The side itself.
     with side: Side;
@@ -209,4 +209,43 @@ fn a_value_deep_inside_is_checked_and_named_with_its_place() {
     let rows = vec![Side::default(), Side { weights: vec![1.0, 11.0], ..Side::default() }];
     let error = Beside { rows, ..Beside::default() }.check().expect_err("above 9");
     assert_eq!(error.name, "rows[1].weights");
+}
+
+crate::params! {
+    /// Lists of pairs, and a value or such a list.
+    struct Course {
+        name: String = String::new(), type Kind::Text("name", "a node's name"), else "no name", "", "Name of it";
+        gaps: Vec<(TimeDelta, TimeDelta)> = Vec::new(), "", "When it stands still";
+        weights: Vec<(TimeDelta, f64)> = Vec::new(), type WEIGHTS, else "1", in 0.5, 9.0, "", "Weights over time";
+        owned: Vec<String> = Vec::new(), type Kind::Other("list of names"), as Required, "", "Names";
+    }
+}
+
+const WEIGHTS: Kind = Kind::Or(&Kind::Ratio, &Kind::List(&Kind::Pair(&Kind::Time, &Kind::Ratio)));
+
+#[test]
+fn pairs_and_alternatives_are_values_like_others() {
+    let mut course = Course::default();
+    let at = |seconds: i64| Value::Time(TimeDelta::from_secs(seconds));
+    let list = |values: &[Value]| Value::List(values.to_vec());
+    let spec = |name: &str| Course::SPECS.iter().find(|spec| spec.name == name).expect(name);
+    // A list without words for its absence is a value where it is empty.
+    assert_eq!(values(&course).map(|(name, _)| name).collect::<Vec<_>>(), ["name", "gaps"]);
+    let gaps = list(&[list(&[at(1), at(2)])]);
+    assert_eq!((course.set("gaps", gaps.clone()), course.value("gaps")), (Ok(()), Some(gaps)));
+    assert!(course.set("gaps", list(&[list(&[at(1)])])).is_err());
+    // The range is that of the weight, not of its time.
+    assert_eq!(course.set("weights", list(&[list(&[at(0), Value::Ratio(2.0)])])), Ok(()));
+    let error = course.set("weights", list(&[list(&[at(1), Value::Ratio(0.1)])])).expect_err("too small");
+    let expected = "a number from 0.5 to 9, or a list of [time, number], such as [[\"0s\", 1]]";
+    assert_eq!(error.expected, expected);
+    assert!(spec("weights").check(&Value::Ratio(3.0)).is_ok() && spec("weights").check(&at(3)).is_err());
+    assert_eq!(
+        (spec("weights").kind.unit(), spec("gaps").kind.unit()),
+        ("ratio or list of [time, ratio]".into(), "list of [time, time]".into())
+    );
+    assert_eq!(
+        (spec("name").expected(), spec("owned").kind),
+        ("a node's name".into(), Kind::Other("list of names"))
+    );
 }
