@@ -45,7 +45,9 @@ def command(
         typer.Option(parser=file_path, metavar="DIR", help="With --replay: where the files of the new runs go."),
     ] = None,
 ) -> None:
-    """Put results of run, compare or study into one file that others can check and run again.
+    """Pack results into a file that others check and run again.
+
+    Results are those of run, compare or study.
 
     Ends with status 1 if a replay gives other bits, and with 2 if the archive was changed.
     """

@@ -283,7 +283,7 @@ def trace_(options: TraceOptions) -> None:
 @app.command()
 @flat
 def check(options: CheckOptions) -> None:
-    """Hold figures of runs against bands, or against an earlier result.
+    """Hold figures of runs against bands or an earlier result.
 
     Ends with status 1 if a band does not hold or a run fails, and with 2 if the file is wrong.
     """

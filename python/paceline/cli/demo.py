@@ -31,7 +31,10 @@ def command(
     ] = False,
     data: Data = None,
 ) -> None:
-    """See it work: repeat a study of SCReAM over 5G in half a minute, judge it, and say where to look."""
+    """See it work: a study of SCReAM over 5G, judged and drawn.
+
+    It takes half a minute, and says where to look and what to try next.
+    """
     with plainly(KEPT), terminable():
         from paceline.cli.studies import print_charts
         from paceline.studies.engine import run_study

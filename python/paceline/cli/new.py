@@ -21,7 +21,7 @@ def command(
         typer.Argument(parser=file_path, metavar="PATH", help="The new file or folder [default: a name of its kind]."),
     ] = None,
 ) -> None:
-    """Write a start to change: a call, a study, a controller in Python with its call, or a notebook.
+    """Write a start to change: a call, study, controller or notebook.
 
     Nothing that exists is replaced.
     """
