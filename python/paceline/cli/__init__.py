@@ -11,7 +11,7 @@ def main() -> None:
     try:
         from paceline.cli.commands import app
 
-        app()
+        app(prog_name="paceline")
     except KeyboardInterrupt:
         _end_interrupted()
     except SystemExit as end:

@@ -21,7 +21,7 @@ def command(
         typer.Argument(parser=file_path, metavar="PATH", help="The new file or folder [default: a name of its kind]."),
     ] = None,
 ) -> None:
-    """Write a start to change: a call, study, controller or notebook.
+    """Write a start: a call, a study, a controller or a notebook.
 
     Nothing that exists is replaced.
     """
