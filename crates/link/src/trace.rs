@@ -8,6 +8,7 @@ mod json;
 mod mahimahi;
 mod rows;
 mod tables;
+mod units;
 
 use alloc::format;
 use alloc::string::String;
@@ -145,12 +146,21 @@ impl TraceOptions {
 const MAX_LENGTH: i64 = 100 * 366 * 86_400 * 1_000_000_000;
 
 impl Trace {
-    /// Reads a decompressed file.
+    /// Reads a decompressed file. Units that the header of a table names are taken at their word, with a warning.
     pub fn parse(bytes: &[u8], options: &TraceOptions) -> Result<Trace, TraceError> {
+        Trace::parse_by(bytes, options, false)
+    }
+
+    /// The same for a caller with a scale of its own, which makes Mbit/s of the numbers whatever the header calls them.
+    pub fn parse_numbers(bytes: &[u8], options: &TraceOptions) -> Result<Trace, TraceError> {
+        Trace::parse_by(bytes, options, true)
+    }
+
+    fn parse_by(bytes: &[u8], options: &TraceOptions, scaled: bool) -> Result<Trace, TraceError> {
         match options.format {
-            TraceFormat::Mbps => tables::mbps(bytes, options),
-            TraceFormat::TimeMbps => tables::time_mbps(bytes, options),
-            TraceFormat::MbpsHold => tables::mbps_hold(bytes, options),
+            TraceFormat::Mbps => tables::mbps(bytes, options, scaled),
+            TraceFormat::TimeMbps => tables::time_mbps(bytes, options, scaled),
+            TraceFormat::MbpsHold => tables::mbps_hold(bytes, options, scaled),
             TraceFormat::Mahimahi => mahimahi::parse(bytes, options.opportunity),
             TraceFormat::JsonGhent => json::parse(bytes),
         }

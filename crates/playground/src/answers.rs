@@ -2,8 +2,8 @@
 
 use crate::question::Question;
 use crate::rows::{OF_FLOWS, OF_LINKS, Rows, samples};
-use paceline_scenario::registry::{self, Entry};
 use paceline_cc::ControllerParams;
+use paceline_scenario::registry::{self, Entry};
 use paceline_scenario::{Loaded, Loader, Origin, ScenarioError, Transport, TypedValue, load};
 use paceline_sim::{Pace, Simulation};
 use paceline_units::TimeDelta;

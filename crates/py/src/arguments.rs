@@ -62,9 +62,16 @@ pub(crate) fn shown(found: &Bound<'_, PyAny>) -> String {
     }
 }
 
-/// Whole numbers that arguments hold, each read by the function with the argument's name.
+/// A number that an argument holds: refused here, where an int that is too large would be an OverflowError.
+fn number(found: &Bound<'_, PyAny>, name: &str) -> PyResult<f64> {
+    found
+        .extract::<f64>()
+        .map_err(|_| wrong(found.py(), format!("{name}: found {}, expected a number", shown(found))))
+}
+
+/// Numbers that arguments hold, each read by the function with the argument's name.
 pub(crate) mod numbers {
-    use super::whole;
+    use super::{number, whole};
     use pyo3::prelude::*;
 
     macro_rules! named {
@@ -78,6 +85,19 @@ pub(crate) mod numbers {
     named! {
         sequence: u64, size: u64, queued: u64, newest_frame: u64, frame: u64, probe: u64,
         stream: u8, payload_type: u8, ssrc: u32, timestamp: u32,
+    }
+
+    macro_rules! real {
+        ($( $name:ident, )*) => {
+            $( pub(crate) fn $name(found: &Bound<'_, PyAny>) -> PyResult<f64> {
+                number(found, stringify!($name))
+            } )*
+        };
+    }
+
+    real! {
+        now_s, oldest_s, clock_step_s, min_mbps, max_mbps, loss_event_rate, receive_mbps, newest_sent_s, delay_s,
+        sent_s, priority,
     }
 
     /// The bits of an ECN field.

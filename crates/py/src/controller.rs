@@ -63,12 +63,12 @@ impl Controller {
     fn on_offered(
         &self,
         py: Python<'_>,
-        now_s: f64,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
         #[pyo3(from_py_with = numbers::size)] size: u64,
         #[pyo3(from_py_with = numbers::stream)] stream: u8,
         frame_end: bool,
         #[pyo3(from_py_with = numbers::optional_queued)] queued: Option<u64>,
-        oldest_s: f64,
+        #[pyo3(from_py_with = numbers::oldest_s)] oldest_s: f64,
     ) -> PyResult<()> {
         let (now, oldest) = (time(py, "now_s", now_s)?, span(py, "oldest_s", oldest_s)?);
         let queue = queue(stream, queued.unwrap_or(size).max(size), Some(oldest), size);
@@ -82,10 +82,10 @@ impl Controller {
     fn on_send_queue(
         &self,
         py: Python<'_>,
-        now_s: f64,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
         #[pyo3(from_py_with = numbers::queued)] queued: u64,
         #[pyo3(from_py_with = numbers::stream)] stream: u8,
-        oldest_s: f64,
+        #[pyo3(from_py_with = numbers::oldest_s)] oldest_s: f64,
         #[pyo3(from_py_with = numbers::newest_frame)] newest_frame: u64,
     ) -> PyResult<()> {
         let (now, oldest) = (time(py, "now_s", now_s)?, span(py, "oldest_s", oldest_s)?);
@@ -99,7 +99,7 @@ impl Controller {
     fn on_sent(
         &self,
         py: Python<'_>,
-        now_s: f64,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
         #[pyo3(from_py_with = numbers::sequence)] sequence: u64,
         #[pyo3(from_py_with = numbers::size)] size: u64,
         #[pyo3(from_py_with = numbers::stream)] stream: u8,
@@ -120,11 +120,11 @@ impl Controller {
     fn on_feedback(
         &self,
         py: Python<'_>,
-        now_s: f64,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
         #[pyo3(from_py_with = numbers::packets)] packets: Vec<(u64, Option<f64>)>,
         #[pyo3(from_py_with = numbers::stream)] stream: u8,
         #[pyo3(from_py_with = numbers::marked)] marked: Vec<u64>,
-        clock_step_s: f64,
+        #[pyo3(from_py_with = numbers::clock_step_s)] clock_step_s: f64,
     ) -> PyResult<()> {
         let (now, clock_step) = (time(py, "now_s", now_s)?, span(py, "clock_step_s", clock_step_s)?);
         let mut session = self.lock();
@@ -145,7 +145,7 @@ impl Controller {
     }
 
     /// A timeout is due.
-    fn on_timeout(&self, py: Python<'_>, now_s: f64) -> PyResult<()> {
+    fn on_timeout(&self, py: Python<'_>, #[pyo3(from_py_with = numbers::now_s)] now_s: f64) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
         self.tell(py, |controller| controller.on_timeout(now))
     }
@@ -155,9 +155,9 @@ impl Controller {
     fn set_limits(
         &self,
         py: Python<'_>,
-        now_s: f64,
-        min_mbps: f64,
-        max_mbps: f64,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
+        #[pyo3(from_py_with = numbers::min_mbps)] min_mbps: f64,
+        #[pyo3(from_py_with = numbers::max_mbps)] max_mbps: f64,
         #[pyo3(from_py_with = numbers::stream)] stream: u8,
     ) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
@@ -171,7 +171,7 @@ impl Controller {
     fn annotation(
         &self,
         py: Python<'_>,
-        now_s: f64,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
         #[pyo3(from_py_with = numbers::stream)] stream: u8,
     ) -> PyResult<Option<Put>> {
         let now = time(py, "now_s", now_s)?;
@@ -183,11 +183,11 @@ impl Controller {
     fn on_message(
         &self,
         py: Python<'_>,
-        now_s: f64,
-        loss_event_rate: f64,
-        receive_mbps: f64,
-        newest_sent_s: f64,
-        delay_s: f64,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
+        #[pyo3(from_py_with = numbers::loss_event_rate)] loss_event_rate: f64,
+        #[pyo3(from_py_with = numbers::receive_mbps)] receive_mbps: f64,
+        #[pyo3(from_py_with = numbers::newest_sent_s)] newest_sent_s: f64,
+        #[pyo3(from_py_with = numbers::delay_s)] delay_s: f64,
     ) -> PyResult<()> {
         let (now, newest_sent) = (time(py, "now_s", now_s)?, time(py, "newest_sent_s", newest_sent_s)?);
         let delay = span(py, "delay_s", delay_s)?;

@@ -62,10 +62,10 @@ impl ReceiverHalf {
     fn on_arrival(
         &self,
         py: Python<'_>,
-        now_s: f64,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
         #[pyo3(from_py_with = numbers::sequence)] sequence: u64,
         #[pyo3(from_py_with = numbers::size)] size: u64,
-        sent_s: f64,
+        #[pyo3(from_py_with = numbers::sent_s)] sent_s: f64,
         annotation: Option<Put>,
         #[pyo3(from_py_with = numbers::stream)] stream: u8,
         #[pyo3(from_py_with = numbers::ecn)] ecn: u8,
@@ -89,7 +89,11 @@ impl ReceiverHalf {
 
     /// The message for the controller, if there is something to say: loss event rate, rate at which data arrived in Mbit/s, when the
     /// newest packet that arrived was sent, and how long it has been there, as `Controller.on_message` takes them.
-    fn report(&self, py: Python<'_>, now_s: f64) -> PyResult<Option<(f64, f64, f64, f64)>> {
+    fn report(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
+    ) -> PyResult<Option<(f64, f64, f64, f64)>> {
         let now = time(py, "now_s", now_s)?;
         Ok(match self.lock().report(now) {
             Some(ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent: Some(sent), delay }) => {

@@ -77,7 +77,7 @@ impl MediaReceiver {
     fn receive(
         &self,
         py: Python<'_>,
-        now_s: f64,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
         #[pyo3(from_py_with = data_of)] data: Bound<'_, PyBytes>,
         #[pyo3(from_py_with = numbers::ecn)] ecn: u8,
     ) -> PyResult<Option<MediaArrival>> {
@@ -98,7 +98,11 @@ impl MediaReceiver {
     }
 
     /// The next datagram that goes back to the sender now; `None` if there is none.
-    fn poll<'py>(&self, py: Python<'py>, now_s: f64) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    fn poll<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let now = time(py, "now_s", now_s)?;
         let mut datagram = Vec::new();
         let any = self.lock().poll_transmit(now, &mut datagram);
@@ -111,7 +115,7 @@ impl MediaReceiver {
     fn ask_for_picture(
         &self,
         py: Python<'_>,
-        now_s: f64,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
         #[pyo3(from_py_with = numbers::ssrc)] ssrc: u32,
         full: bool,
     ) -> PyResult<bool> {

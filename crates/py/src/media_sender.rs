@@ -147,7 +147,12 @@ impl MediaSender {
 
     /// A stream joins: `ssrc=500`, `priority=2`, `rtx_ssrc=501` and others. Answers its identifier.
     #[pyo3(signature = (now_s, **settings))]
-    fn add_stream(&self, py: Python<'_>, now_s: f64, settings: Option<&Bound<'_, PyDict>>) -> PyResult<u8> {
+    fn add_stream(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<u8> {
         let now = time(py, "now_s", now_s)?;
         configured(py, settings, |settings| {
             let added = self.lock().sender.add_configured(now, settings.iter().copied());
@@ -159,7 +164,7 @@ impl MediaSender {
     fn remove_stream(
         &self,
         py: Python<'_>,
-        now_s: f64,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
         #[pyo3(from_py_with = numbers::stream)] stream: u8,
     ) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
@@ -170,9 +175,9 @@ impl MediaSender {
     fn set_priority(
         &self,
         py: Python<'_>,
-        now_s: f64,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
         #[pyo3(from_py_with = numbers::stream)] stream: u8,
-        priority: f64,
+        #[pyo3(from_py_with = numbers::priority)] priority: f64,
     ) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
         MediaSender::done(py, self.lock().sender.set_priority(now, StreamId(stream), priority))
@@ -182,10 +187,10 @@ impl MediaSender {
     fn set_limits(
         &self,
         py: Python<'_>,
-        now_s: f64,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
         #[pyo3(from_py_with = numbers::stream)] stream: u8,
-        min_mbps: f64,
-        max_mbps: f64,
+        #[pyo3(from_py_with = numbers::min_mbps)] min_mbps: f64,
+        #[pyo3(from_py_with = numbers::max_mbps)] max_mbps: f64,
     ) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
         let limits = limits(py, stream, (min_mbps, max_mbps))?;
@@ -193,13 +198,13 @@ impl MediaSender {
     }
 
     /// Begins to send.
-    fn start(&self, py: Python<'_>, now_s: f64) -> PyResult<()> {
+    fn start(&self, py: Python<'_>, #[pyo3(from_py_with = numbers::now_s)] now_s: f64) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
         attempt(py, || self.lock().sender.start(now))
     }
 
     /// Ends: what waits is discarded, and the streams say goodbye.
-    fn stop(&self, py: Python<'_>, now_s: f64) -> PyResult<()> {
+    fn stop(&self, py: Python<'_>, #[pyo3(from_py_with = numbers::now_s)] now_s: f64) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
         attempt(py, || self.lock().sender.stop(now))
     }
@@ -211,7 +216,7 @@ impl MediaSender {
     fn push(
         &self,
         py: Python<'_>,
-        now_s: f64,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
         #[pyo3(from_py_with = numbers::stream)] stream: u8,
         #[pyo3(from_py_with = data_of)] data: Bound<'_, PyBytes>,
         #[pyo3(from_py_with = numbers::frame)] frame: u64,
@@ -239,7 +244,11 @@ impl MediaSender {
     }
 
     /// Does what is due, and answers the next datagram that leaves now; `None` if there is none.
-    fn poll(&self, py: Python<'_>, now_s: f64) -> PyResult<Option<MediaDatagram>> {
+    fn poll(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
+    ) -> PyResult<Option<MediaDatagram>> {
         let now = time(py, "now_s", now_s)?;
         let mut stepped = self.lock();
         let Stepped { sender, pool, datagram } = &mut *stepped;
@@ -263,7 +272,7 @@ impl MediaSender {
     fn receive(
         &self,
         py: Python<'_>,
-        now_s: f64,
+        #[pyo3(from_py_with = numbers::now_s)] now_s: f64,
         #[pyo3(from_py_with = data_of)] data: Bound<'_, PyBytes>,
         #[pyo3(from_py_with = numbers::ecn)] ecn: u8,
     ) -> PyResult<()> {

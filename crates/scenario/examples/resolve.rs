@@ -14,10 +14,7 @@ fn main() {
         Err(error) => return eprintln!("{file}: {error}"),
     };
     let folder = std::path::Path::new(&file).parent().map(Into::into).unwrap_or_default();
-    match load(
-        &Origin { text: &text, file: &file, sets: &sets },
-        &Loader::new(folder, vec![data.into()]),
-    ) {
+    match load(&Origin { text: &text, file: &file, sets: &sets }, &Loader::new(folder, vec![data.into()])) {
         Ok(loaded) => {
             loaded.parts.warnings.iter().for_each(|warning| eprintln!("{warning}"));
             print!("{}", loaded.scenario.to_toml());

@@ -242,12 +242,14 @@ impl Builder<'_> {
     }
 
     fn trace(&mut self, spec: &TraceSpec, key: String) -> Result<Trace, ScenarioError> {
-        let known = format!("{} {:?}", spec.file.0, spec.options);
+        let scaled = spec.played.scale != 1.0;
+        let known = format!("{} {:?} {scaled}", spec.file.0, spec.options);
         if let Some(trace) = self.traces.get(&known) {
             return Ok(trace.clone());
         }
         let (bytes, path) = self.read(&key, &spec.file.0)?;
-        let trace = Trace::parse(&bytes, &spec.options).map_err(|error| {
+        let parse = if scaled { Trace::parse_numbers } else { Trace::parse };
+        let trace = parse(&bytes, &spec.options).map_err(|error| {
             wrong(key.clone(), in_file(&format!("{:?}", error.found), error.line, &path), &error.expected)
         })?;
         self.warnings.extend(trace.warnings().iter().map(|warning| format!("{key}: {path}: {warning}")));

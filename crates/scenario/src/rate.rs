@@ -43,7 +43,7 @@ params! {
     /// How a trace is played.
     #[derive(Copy)]
     pub struct Played {
-        scale: f64 = 1.0, in f64::MIN_POSITIVE, 1e9, "", "Every rate is multiplied by this";
+        scale: f64 = 1.0, in f64::MIN_POSITIVE, 1e9, "", "Every rate is multiplied by this; other than 1 it stands in for the unit that a header names";
         repeat: bool = false, "", "Start over at the end; else the last value holds";
     }
 }

@@ -23,6 +23,19 @@ fn refused(format: TraceFormat, bytes: &[u8]) -> TraceError {
 }
 
 #[test]
+fn units_of_a_header_are_taken_at_their_word() {
+    let file = b"time_ms,download (kbit/s)\n0,8000\n500,2000\n1000,8000\n";
+    let trace = Trace::parse(file, &options(TraceFormat::TimeMbps)).expect("a trace");
+    assert_eq!(segments(&trace)[..2], [(500.0, 8.0), (500.0, 2.0)]);
+    assert!(trace.warnings()[0].to_string().starts_with("line 1: the header names other units"));
+    let numbers = Trace::parse_numbers(file, &options(TraceFormat::TimeMbps)).expect("a trace");
+    assert_eq!(segments(&numbers)[0], (500.0, 8000.0), "the caller's scale stands in for the unit");
+    let usual =
+        Trace::parse(b"time_s,rate_mbps\n0,8\n1,2\n", &options(TraceFormat::TimeMbps)).expect("a trace");
+    assert!(usual.warnings().is_empty());
+}
+
+#[test]
 fn mbps_is_a_rate_per_line() {
     assert_eq!(read(TraceFormat::Mbps, "1.5\r\n0\r\n3\r\n"), [(1000.0, 1.5), (1000.0, 0.0), (1000.0, 3.0)]);
     assert_eq!(

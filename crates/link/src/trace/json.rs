@@ -132,11 +132,11 @@ impl<'a> Reader<'a> {
 }
 
 fn milli_seconds(line: usize, value: &str) -> Result<TimeDelta, TraceError> {
-    let thousandfold = seconds(line, value, 0.0, "a duration in ms, a number from 0 to 3e9")?;
+    let thousandfold = seconds(line, value, 0.0, 1.0, "a duration in ms, a number from 0 to 3e9")?;
     Ok(thousandfold / 1000)
 }
 
 fn kbps(line: usize, value: &str) -> Result<Bitrate, TraceError> {
-    let thousandfold = rate(line, value)?;
+    let thousandfold = rate(line, value, 1.0)?;
     Ok(Bitrate::from_bps(thousandfold.as_bps() / 1000))
 }

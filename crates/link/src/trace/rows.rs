@@ -53,24 +53,25 @@ pub(super) fn number(line: usize, cell: &str, expected: &'static str) -> Result<
     }
 }
 
-/// A rate in Mbit/s.
-pub(super) fn rate(line: usize, cell: &str) -> Result<Bitrate, TraceError> {
+/// A rate in Mbit/s, or in another unit of so many Mbit/s.
+pub(super) fn rate(line: usize, cell: &str, unit_mbps: f64) -> Result<Bitrate, TraceError> {
     const EXPECTED: &str = "a rate in Mbit/s, a number from 0 to 1e9";
-    let mbps = number(line, cell, EXPECTED)?;
+    let mbps = number(line, cell, EXPECTED)? * unit_mbps;
     if !(0.0..=1e9).contains(&mbps) {
         return Err(TraceError::at(line, cell, EXPECTED));
     }
     Ok(Bitrate::from_bps_f64(mbps * 1e6 + 0.5))
 }
 
-/// A time in seconds, `from` or more and within a hundred years.
+/// A time in seconds, or in another unit of so many seconds: `from` or more and within a hundred years.
 pub(super) fn seconds(
     line: usize,
     cell: &str,
     from: f64,
+    unit_s: f64,
     expected: &'static str,
 ) -> Result<TimeDelta, TraceError> {
-    let value = number(line, cell, expected)?;
+    let value = number(line, cell, expected)? * unit_s;
     if value < from || value.abs() > 3e9 {
         let error = TraceError::at(line, cell, expected);
         // No recording lasts a hundred years.

@@ -2,6 +2,7 @@
 
 use super::error::warn;
 use super::rows::{cells, is_tabbed, lines, rate, seconds, text};
+use super::units::Units;
 use super::{Column, Trace, TraceError, TraceOptions, TraceWarning, held};
 use alloc::format;
 use alloc::vec::Vec;
@@ -13,6 +14,7 @@ const RARE: &str = "rows are 100 s apart or more, half of them at least: times a
 const LONG: &str = "holds are 100 s or longer, half of them at least: they are read as seconds";
 const BLANK: &str = "a blank line between rows; it was passed over";
 const NO_HOLD: &str = "a hold of 0 s; the row was left out";
+const OTHER_UNITS: &str = "the header names other units than Mbit/s and seconds; numbers are read in those";
 
 /// Rates are recorded more often: such rows are in another unit.
 const SUSPICIOUS: TimeDelta = TimeDelta::from_secs(100);
@@ -23,12 +25,13 @@ struct Row<'a> {
     rate: &'a str,
     /// Time or hold; empty in `mbps`.
     time: &'a str,
+    units: Units,
 }
 
 impl Row<'_> {
     /// The rate, if the row has one.
     fn rate(&self) -> Result<Option<Bitrate>, TraceError> {
-        if self.rate.is_empty() { Ok(None) } else { rate(self.line, self.rate).map(Some) }
+        if self.rate.is_empty() { Ok(None) } else { rate(self.line, self.rate, self.units.mbps).map(Some) }
     }
 }
 
@@ -40,7 +43,7 @@ struct Layout {
 }
 
 /// One rate per line.
-pub(super) fn mbps(bytes: &[u8], options: &TraceOptions) -> Result<Trace, TraceError> {
+pub(super) fn mbps(bytes: &[u8], options: &TraceOptions, scaled: bool) -> Result<Trace, TraceError> {
     let interval = match options.interval {
         Some(interval) if interval > TimeDelta::ZERO => interval,
         Some(interval) => return Err(TraceError::whole(interval.as_secs_f64(), "an interval above 0")),
@@ -50,7 +53,7 @@ pub(super) fn mbps(bytes: &[u8], options: &TraceOptions) -> Result<Trace, TraceE
     };
     let layout = Layout { rate: 0, time: None, expected: "one number per line, or a column to read" };
     let mut rows = Vec::new();
-    let mut warnings = read(bytes, options, &layout, |row, _| {
+    let mut warnings = read(bytes, (options, scaled), &layout, |row, _| {
         rows.push((interval, row.rate()?, row.line));
         Ok(())
     })?;
@@ -63,11 +66,12 @@ pub(super) fn mbps(bytes: &[u8], options: &TraceOptions) -> Result<Trace, TraceE
 }
 
 /// A rate and how long it holds per line.
-pub(super) fn mbps_hold(bytes: &[u8], options: &TraceOptions) -> Result<Trace, TraceError> {
+pub(super) fn mbps_hold(bytes: &[u8], options: &TraceOptions, scaled: bool) -> Result<Trace, TraceError> {
     let layout = Layout { rate: 0, time: Some(1), expected: "two numbers per line, Mbit/s and seconds" };
     let mut rows = Vec::new();
-    let mut warnings = read(bytes, options, &layout, |row, warnings| {
-        let hold = seconds(row.line, row.time, 0.0, "a hold in seconds, a number from 0 to 3e9")?;
+    let mut warnings = read(bytes, (options, scaled), &layout, |row, warnings| {
+        let hold =
+            seconds(row.line, row.time, 0.0, row.units.seconds, "a hold in seconds, a number from 0 to 3e9")?;
         if hold == TimeDelta::ZERO {
             warn(warnings, row.line, NO_HOLD);
         }
@@ -83,12 +87,12 @@ pub(super) fn mbps_hold(bytes: &[u8], options: &TraceOptions) -> Result<Trace, T
 
 /// A time and the rate that holds from then on per line. The first time is the trace's zero. Rows keep their order; one
 /// that does not advance is left out, because the time before it was written down by the same clock and came first.
-pub(super) fn time_mbps(bytes: &[u8], options: &TraceOptions) -> Result<Trace, TraceError> {
+pub(super) fn time_mbps(bytes: &[u8], options: &TraceOptions, scaled: bool) -> Result<Trace, TraceError> {
     let layout = Layout { rate: 1, time: Some(0), expected: "two numbers per line, seconds and Mbit/s" };
     let mut points: Vec<held::Row> = Vec::new();
-    let mut warnings = read(bytes, options, &layout, |row, warnings| {
-        let time =
-            seconds(row.line, row.time, f64::NEG_INFINITY, "a time in seconds, a number within ± 3e9")?;
+    let mut warnings = read(bytes, (options, scaled), &layout, |row, warnings| {
+        let expected = "a time in seconds, a number within ± 3e9";
+        let time = seconds(row.line, row.time, f64::NEG_INFINITY, row.units.seconds, expected)?;
         let rate = row.rate()?;
         if points.last().is_some_and(|&(last, _, _)| time <= last) {
             warn(warnings, row.line, NOT_ADVANCING);
@@ -130,7 +134,7 @@ fn usual(mut steps: Vec<TimeDelta>) -> Option<TimeDelta> {
 /// Hands each row to `take`.
 fn read(
     bytes: &[u8],
-    options: &TraceOptions,
+    (options, scaled): (&TraceOptions, bool),
     layout: &Layout,
     mut take: impl FnMut(&Row<'_>, &mut Vec<TraceWarning>) -> Result<(), TraceError>,
 ) -> Result<Vec<TraceWarning>, TraceError> {
@@ -147,7 +151,13 @@ fn read(
         Some(time) => Some(place(options.time_column.as_ref(), time, &row_cells, first_line)?),
         None => None,
     };
+    let mut units = Units::OF_FORMATS;
     if is_header(&row_cells, rate, time) {
+        let heading = |index: usize| row_cells.get(index).copied().unwrap_or_default();
+        units = Units::of(if scaled { "" } else { heading(rate) }, time.map(heading));
+        if units != Units::OF_FORMATS {
+            warn(&mut warnings, first_line, OTHER_UNITS);
+        }
         rows.next();
     }
     let exact = options.column.is_none().then_some(1 + usize::from(time.is_some()));
@@ -167,6 +177,7 @@ fn read(
             line,
             rate: cell(rate).map_err(missing)?,
             time: time.map_or(Ok(""), cell).map_err(missing)?,
+            units,
         };
         take(&row, &mut warnings)?;
         any = true;
