@@ -36,9 +36,10 @@ pub use settings::{
 };
 
 use super::breaker::CircuitBreakers;
+use super::config::{SenderConfig, SenderCounters, StreamConfig};
 use super::ecn::EcnChecks;
 use super::packet::{RTP_HEADER, RtpFeedback};
-use super::sender::{RtpSender, SenderConfig, SenderCounters, StreamConfig};
+use super::sender::RtpSender;
 use discarded::Discards;
 use paceline_cc::{Controller, FlowSetup, Limits, StreamId};
 use paceline_ends::{Reason, SendingEnd};
@@ -201,7 +202,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// identifier, 1 to 14: for receivers that report so ([`paceline_wire::twcc`]). Before a stream is added.
     pub fn number_transport_wide(&mut self, first: u16, element: u8) {
         self.end.number_transport_wide(first);
-        self.end.shorten_payload(Bytes::new(twcc::EXTENSION as u64));
+        self.end.sizes.lengthen_header(Bytes::new(twcc::EXTENSION as u64));
         self.element = Some(element.clamp(1, 14));
     }
 
@@ -350,7 +351,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             self.discards.push(id, (packet, offset), DiscardReason::Extension);
             return;
         };
-        let size = Bytes::new(size as u64).saturating_sub(self.end.header.size());
+        let size = Bytes::new(size as u64).saturating_sub(self.end.sizes.header().size());
         let frame = Frame { id: packet.frame, captured: now, payload: size, key: false };
         let ends = packet.ends_frame;
         stream.waiting.push_back((packet, offset));
@@ -458,15 +459,15 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Finds the packets that the endpoint discarded from the front of its queues since the last call.
     #[inline]
     fn find_discarded(&mut self, reason: DiscardReason) {
-        if self.end.counters.discarded.packets != self.known_discarded {
+        if self.end.offering.discarded().packets != self.known_discarded {
             self.take_discarded(reason);
         }
     }
 
     fn take_discarded(&mut self, reason: DiscardReason) {
-        self.known_discarded = self.end.counters.discarded.packets;
+        self.known_discarded = self.end.offering.discarded().packets;
         for id in 0..self.streams.len() {
-            let waiting = self.end.streams[id].queue.packets();
+            let waiting = self.end.waiting(StreamId(id as u8));
             while self.streams[id].waiting.len() as u64 > waiting {
                 let Some(packet) = self.streams[id].waiting.pop_front() else { break };
                 match &mut self.repairs {

@@ -103,8 +103,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         P: Clone,
     {
         if self.repairs.is_none() {
-            self.end.max_payload =
-                self.end.max_payload.saturating_sub(Bytes::new(rtx::OSN as u64)).max(Bytes::new(1));
+            self.end.sizes.shorten_payload(Bytes::new(rtx::OSN as u64));
             let repairs =
                 Repairs { copy: Clone::clone, streams: Vec::new(), counters: RepairCounters::default() };
             self.repairs = Some(Box::new(repairs));
@@ -175,7 +174,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         sequence: u16,
     ) -> Result<Bytes, NotResent> {
         let place = usize::from(id.0);
-        let next = self.end.streams.get(place).ok_or(NotResent::NeverSent)?.history.next_sequence();
+        let next = self.end.streams.get(place).ok_or(NotResent::NeverSent)?.next_sequence();
         let (number, copy) = (asked_number(next, sequence)?, repairs.copy);
         let Some(Some(Repair { config, id, kept })) = repairs.streams.get_mut(place) else {
             return Err(NotResent::NotKept);
@@ -198,7 +197,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         if stream.waiting.len() >= stream.config.most_waiting || !self.end.has_stream(id) {
             return false;
         }
-        let payload = size.saturating_sub(self.end.header.size());
+        let payload = size.saturating_sub(self.end.sizes.header().size());
         let frame = Frame { id: packet.frame, captured: now, payload, key: false };
         stream.waiting.push_back((packet, 0));
         let taken = self.end.push_packet(now, usize::from(id.0), &frame, false);
@@ -214,12 +213,8 @@ impl<C: Controller> crate::RtpSender<C> {
     /// None if there are 64 streams.
     pub fn add_repair_stream(&mut self, now: Time, config: StreamConfig) -> Option<StreamId> {
         debug_assert!(matches!(config.source, Source::External), "what is sent again comes from outside");
-        self.max_payload += Bytes::new(rtx::OSN as u64);
-        let added = self.add_stream(now, config);
-        self.max_payload -= Bytes::new(rtx::OSN as u64);
-        let id = added?;
-        self.streams[usize::from(id.0)].repairs = true;
-        self.repairing = true;
+        let id = self.join(now, config, Bytes::new(rtx::OSN as u64))?;
+        self.streams.set_repair(id);
         self.set_limits(now, &Limits { stream: id, min: Bitrate::ZERO, max: Bitrate::ZERO });
         Some(id)
     }
@@ -233,6 +228,6 @@ impl<C: Controller> crate::RtpSender<C> {
 
     /// Packets that wait in the queue of a stream.
     pub fn waiting(&self, id: StreamId) -> u64 {
-        self.streams.get(usize::from(id.0)).map_or(0, |stream| stream.queue.packets())
+        self.streams.by_id(id).map_or(0, |stream| stream.queue().packets())
     }
 }
