@@ -1,7 +1,9 @@
 //! Packets that are sent again when the receiver asks for them: generic NACK (RFC 4585) answered by streams of retransmissions (RFC
 //! 4588), each with an SSRC of its own, under the controller's window and pacing.
 
-use super::{MediaPacket, MediaSender, MediaStream, MediaStreamConfig, StreamConfig, StreamError};
+use super::stream::MediaStream;
+use super::{MediaPacket, MediaSender, MediaStreamConfig, StreamError};
+use crate::StreamConfig;
 use crate::kept::{KeptPackets, NotResent, RepairCounters, asked_number};
 use paceline_cc::{Controller, FlowSetup, Limits, StreamId};
 use paceline_ends::SendingEnd;
@@ -127,7 +129,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             return Err(StreamError::Repair(id));
         }
         self.expect_free(config.ssrc, None)?;
-        let clock_rate = self.streams[usize::from(id.0)].config.clock_rate;
+        let clock_rate = self.streams[usize::from(id.0)].clock_rate();
         let stream = MediaStreamConfig {
             priority: *FlowSetup::PRIORITIES.start(),
             target_start: Bitrate::ZERO,
@@ -194,15 +196,15 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
 
     fn enqueue_repair(&mut self, now: Time, id: StreamId, packet: MediaPacket<P>, size: Bytes) -> bool {
         let Some(stream) = self.streams.get_mut(usize::from(id.0)) else { return false };
-        if stream.waiting.len() >= stream.config.most_waiting || !self.end.has_stream(id) {
+        if stream.is_full() || !self.end.has_stream(id) {
             return false;
         }
         let payload = size.saturating_sub(self.end.sizes.header().size());
         let frame = Frame { id: packet.frame, captured: now, payload, key: false };
-        stream.waiting.push_back((packet, 0));
+        stream.push((packet, 0));
         let taken = self.end.push_packet(now, usize::from(id.0), &frame, false);
         if !taken {
-            self.streams[usize::from(id.0)].waiting.pop_back();
+            self.streams[usize::from(id.0)].take_back();
         }
         taken
     }

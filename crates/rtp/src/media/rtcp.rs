@@ -84,7 +84,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     fn collide(&mut self, now: Time, session: &mut SenderSession, ssrc: u32) {
         let is_free = |ssrc| self.expect_free(ssrc, None).is_ok();
         if let Some((id, to)) = session.on_collision(now, ssrc, is_free) {
-            self.streams[id].config.ssrc = to;
+            self.streams[id].set_ssrc(to);
         }
     }
 
