@@ -80,7 +80,7 @@ impl Reported {
     }
 
     /// Completes a report on several packets.
-    #[inline]
+    #[inline(always)]
     fn complete(
         &mut self,
         now: Time,
@@ -121,7 +121,7 @@ impl Reported {
     }
 
     /// Completes a report on one packet. False if that was never sent, or too long ago.
-    #[inline]
+    #[inline(always)]
     fn complete_packet(&mut self, now: Time, report: &PacketFeedback, streams: &mut Streams) -> bool {
         let packet = (report.stream, report.sequence);
         let known = streams.by_id_mut(report.stream);
