@@ -77,7 +77,7 @@ impl<F: Ccids> DccpSender<F> {
     /// The first number of the connection, where somebody could guess it (RFC 4340 section 7.2); before
     /// [`DccpSender::start`].
     pub fn set_initial_number(&mut self, iss: SequenceNumber) {
-        self.connection.iss = iss;
+        self.connection.set_initial_number(iss);
     }
 
     /// The connection, to look at; CLOSED before [`DccpSender::start`].

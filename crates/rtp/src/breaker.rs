@@ -9,6 +9,7 @@
 
 use super::seen::Seen;
 use super::sender::RtpSender;
+use super::stream::Stream;
 use paceline_cc::{Controller, PacketResult, Status};
 use paceline_units::{Bytes, Time, TimeDelta, names};
 use std::collections::VecDeque;
@@ -290,7 +291,7 @@ impl<C: Controller> RtpSender<C> {
     /// The receiver reported on `results`.
     pub(super) fn tell_breaker(&mut self, now: Time) {
         if let Some(breaker) = self.breaker.as_mut().filter(|breaker| breaker.broken.is_none()) {
-            breaker.on_report(now, &self.results);
+            breaker.on_report(now, self.reported.results());
             self.obey_breaker(now);
         }
     }
@@ -298,7 +299,7 @@ impl<C: Controller> RtpSender<C> {
     /// No report came in time.
     #[cold]
     pub(super) fn time_breaker_out(&mut self, now: Time) {
-        let queued = self.streams.iter().any(|stream| !stream.queue.is_empty());
+        let queued = self.streams.iter().any(Stream::waits);
         if let Some(breaker) = &mut self.breaker {
             breaker.on_timeout(now, queued);
             self.obey_breaker(now);

@@ -226,10 +226,10 @@ impl<C: Controller> RtpSender<C> {
     /// The receiver's summary of delays came.
     #[cold]
     pub(super) fn handle_delays(&mut self, now: Time, report: &DelayReport) {
-        let elapsed = now.saturating_since(self.sent_between.0);
+        let elapsed = self.reported.elapsed(now);
         let streams = self.streams.len();
         let taken = self.delays.as_mut().is_some_and(|delays| delays.on_report(report, streams, elapsed));
-        self.counters.unknown_reports += u64::from(!taken);
+        self.reported.count_unknown(u64::from(!taken));
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod breaker;
 mod clock;
+mod config;
 mod controlled;
 mod delays;
 mod ecn;
@@ -26,10 +27,13 @@ mod reports;
 pub mod rtcp;
 #[cfg(test)]
 mod run_tests;
+mod scheduler;
 mod seen;
 mod sender;
 mod shares;
+mod sizes;
 mod spelling;
+mod stream;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -41,6 +45,7 @@ pub mod udp;
 
 pub use breaker::{Broken, CircuitBreakers};
 pub use clock::{ClockStep, ClockSteps, ReceiverClock};
+pub use config::{SenderConfig, SenderCounters, StreamConfig};
 pub use delays::DelayReport;
 pub use ecn::EcnChecks;
 pub use feedback::FeedbackConfig;
@@ -48,7 +53,7 @@ pub use identity::RtpIdentity;
 pub use kept::{KeptPackets, NotResent, asked_number};
 pub use packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};
 pub use receiver::RtpReceiver;
-pub use sender::{RtpSender, SenderConfig, SenderCounters, StreamConfig};
+pub use sender::RtpSender;
 pub use spelling::{
     PAYLOAD_TYPE, PacketSpelling, ReportSpelling, SpelledPacket, Ssrcs, TRANSPORT_WIDE_ELEMENT,
 };

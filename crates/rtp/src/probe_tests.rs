@@ -63,7 +63,8 @@ fn sender() -> RtpSender<Prober> {
     let stream = StreamConfig::new(Source::External, Bitrate::from_mbps(1));
     let mut sender = RtpSender::new(Prober::default(), &config, vec![stream]);
     sender.start(ms(0));
-    sender.allowance = Allowance::Bytes(Bytes::ZERO);
+    let nothing = Update { allowance: Some(Allowance::Bytes(Bytes::ZERO)), ..Update::none() };
+    sender.apply(ms(0), nothing);
     let frame = Frame { id: 0, captured: ms(100), payload: Bytes::new(2 * 988), key: false };
     sender.offer_frame(ms(100), STREAM, &frame);
     sender

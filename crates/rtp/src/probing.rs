@@ -1,9 +1,10 @@
 //! Probes: bursts that leave at a rate of their own, whatever allowance and pacing say, media first and padding for the
 //! rest ([`paceline_cc::Probe`]). While one lasts nothing else leaves.
 
-use super::sender::{RtpSender, Stream};
-use super::streams::Presence;
-use paceline_cc::{Controller, Pacing, Probe};
+use super::scheduler::Scheduler;
+use super::stream::Stream;
+use super::streams::Streams;
+use paceline_cc::{Pacing, Probe};
 use paceline_ends::Pacer;
 use paceline_media::QueuedPacket;
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
@@ -65,37 +66,39 @@ impl Probing {
         }
     }
 
+    /// The next packet of the probe, if it leaves at `now`: its stream, its padding, which is 0 if it carries media, and the
+    /// probe's number. Padding goes behind a header of this size.
+    #[cold]
+    pub(super) fn next_packet(
+        &mut self,
+        now: Time,
+        header: Bytes,
+        (streams, scheduler): (&Streams, &Scheduler),
+    ) -> Option<(usize, u8, Option<u64>)> {
+        let Probe { id, bytes, .. } = *self.probes.front()?;
+        if now < self.next() {
+            return None;
+        }
+        let media = scheduler.next(streams).and_then(|id| Some((id, streams[id].queue().next_size()?)));
+        let (stream, padding, size) = match media {
+            Some((stream, size)) => (stream, 0, size),
+            None => {
+                let padding = (bytes - header).as_u64().clamp(1, MOST_PADDING);
+                let Some(stream) = streams.iter().position(Stream::is_present) else {
+                    self.probes.clear();
+                    return None;
+                };
+                (stream, padding as u8, header + Bytes::new(padding))
+            }
+        };
+        self.on_sent(now, size);
+        Some((stream, padding, Some(id)))
+    }
+
     /// Nothing of any probe is sent from now on.
     pub(super) fn stop(&mut self) {
         self.probes.clear();
         self.stopped = true;
-    }
-}
-
-impl<C: Controller> RtpSender<C> {
-    /// The next packet of the probe, if it leaves at `now`: its stream, its padding, which is 0 if it carries media, and the
-    /// probe's number.
-    #[cold]
-    pub(super) fn next_of_probe(&mut self, now: Time) -> Option<(usize, u8, Option<u64>)> {
-        let Probe { id, bytes, .. } = *self.probing.probes.front()?;
-        if now < self.probing.next() {
-            return None;
-        }
-        let media = self.choose().and_then(|stream| Some((stream, self.streams[stream].queue.next_size()?)));
-        let (stream, padding, size) = match media {
-            Some((stream, size)) => (stream, 0, size),
-            None => {
-                let padding = (bytes - self.header.size()).as_u64().clamp(1, MOST_PADDING);
-                let present = |stream: &Stream| stream.presence == Presence::Present;
-                let Some(stream) = self.streams.iter().position(present) else {
-                    self.probing.probes.clear();
-                    return None;
-                };
-                (stream, padding as u8, self.header.size() + Bytes::new(padding))
-            }
-        };
-        self.probing.on_sent(now, size);
-        Some((stream, padding, Some(id)))
     }
 }
 

@@ -1,251 +1,116 @@
 //! The sender endpoint: sources, send queues, pacer, controller and the history that completes reports.
 
 use super::breaker::CircuitBreaker;
-use super::clock::ReceiverClock;
+use super::config::{SenderConfig, SenderCounters, StreamConfig};
 use super::delays::SentDelays;
-use super::ecn::EcnCheck;
-use super::history::SentHistory;
-use super::identity::DISCARD_AGE;
-use super::packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};
-use super::plausible::PlausibleTimes;
+use super::ecn::FlowEcn;
+use super::offering::Offering;
+use super::packet::{RtpFeedback, RtpPacket};
 use super::probing::{Probing, no_media};
-use super::shares::Claim;
-use super::streams::{FirstNumber, Presence};
+use super::reported::Reported;
+use super::scheduler::Scheduler;
+use super::shares::Shares;
+use super::sizes::PacketSizes;
+use super::stream::Stream;
+use super::streams::Streams;
 use super::transport_wide::TransportHistory;
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{
     Allowance, Assigned, Controller, Limits, PacketResult, ReceiverRequest, SentPacket, SentRun, StreamId,
-    Verb,
+    TargetChange, Update, Verb,
 };
-use paceline_ends::WantedRate;
 use paceline_ends::{EcnCounters, EcnState, FrameCounters, Next, Pacer, Reason, Run, SendingEnd, Transmit};
-use paceline_media::{Discarded, QueuedPacket, SendQueue, Source};
+use paceline_media::QueuedPacket;
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
-
-/// Configuration of a stream at the sender endpoint.
-#[derive(Clone, Debug)]
-pub struct StreamConfig {
-    /// Where its media comes from.
-    pub source: Source,
-    /// Weight of the stream's share where a controller names only a total; above 0.
-    pub priority: f64,
-    /// The encoder's target before the controller names one.
-    pub target_start: Bitrate,
-    /// Lowest and highest target; [`Limits::none`] where the controller's parameters hold. The sender numbers the stream.
-    pub limits: Limits,
-}
-
-impl StreamConfig {
-    /// A stream of priority 1 without limits of its own.
-    pub fn new(source: Source, target_start: Bitrate) -> StreamConfig {
-        StreamConfig { source, priority: 1.0, target_start, limits: Limits::none(StreamId(0)) }
-    }
-
-    /// Whether it has limits of its own.
-    pub(super) fn is_limited(&self) -> bool {
-        self.limits.min > Bitrate::ZERO || self.limits.max < Bitrate::MAX
-    }
-}
-
-/// Configuration of the flow at the sender endpoint.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SenderConfig {
-    /// Largest payload of a packet.
-    pub max_payload: Bytes,
-    /// Header of each packet: [`RTP_HEADER`], or none on plain datagrams; at most 255 B.
-    pub header: Bytes,
-    /// The ECN codepoint that packets leave with.
-    pub ecn: Ecn,
-    /// The step of the receiver's clock.
-    pub clock_step: TimeDelta,
-    /// How late a driver may wake without the pacing rate going down.
-    pub forgiven_lateness: TimeDelta,
-    /// The longest that media waits in a send queue: what is older is discarded. A file, of which there is always more, has all time.
-    pub discard_age: TimeDelta,
-}
-
-impl SenderConfig {
-    /// A flow whose packets have the RTP header and at most so much payload, cannot be marked, are reported on by RFC 8888's
-    /// clock, are paced without regard to late wakes, and wait for two seconds at most.
-    pub fn new(max_payload: Bytes) -> SenderConfig {
-        SenderConfig {
-            max_payload,
-            header: RTP_HEADER,
-            ecn: Ecn::NotEct,
-            clock_step: ReceiverClock::RFC8888.step(),
-            forgiven_lateness: TimeDelta::ZERO,
-            discard_age: DISCARD_AGE,
-        }
-    }
-}
-
-/// Counts of a sender's packets and frames.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct SenderCounters {
-    /// Reported packets that were never sent, or too long ago, messages of a receiver half about such, and summaries of
-    /// delays that cannot be this flow's: they changed nothing.
-    pub unknown_reports: u64,
-    /// Reports whose times cannot be, put right by when they came, and single arrival times that cannot be, which then are
-    /// unknown. A packet arrives after it was sent, and a report comes after it was written.
-    pub impossible_times: u64,
-    /// Packets discarded from the send queues.
-    pub discarded: Discarded,
-    /// Frames that entered the send queues.
-    pub frames: u64,
-}
-
-impl SenderCounters {
-    pub(super) fn count(&mut self, dropped: &Discarded) {
-        self.discarded.frames += dropped.frames;
-        self.discarded.packets += dropped.packets;
-        self.discarded.bytes += dropped.bytes;
-    }
-}
 
 /// Sends the streams of one flow under a controller.
 #[derive(Clone, Debug)]
 pub struct RtpSender<C> {
     pub(super) controller: C,
-    pub(super) streams: Vec<Stream>,
-    pub(super) pacer: Pacer,
-    pub(super) probing: Probing,
-    pub(super) allowance: Allowance,
-    pub(super) chosen: Option<StreamId>,
-    /// The total that the controller named last, if it is for its streams to share.
-    pub(super) total: Option<Bitrate>,
-    /// Room for what each stream wants of it.
-    pub(super) claims: Vec<Claim>,
-    /// The service by weight of the stream that was served last.
-    pub(super) served: f64,
-    pub(super) results: Vec<PacketResult>,
-    pub(super) plausible: PlausibleTimes,
-    pub(super) clock_step: TimeDelta,
-    pub(super) max_payload: Bytes,
-    pub(super) header: Header,
-    pub(super) ecn: Ecn,
-    /// When the first and the last packet left; before any did, the end of time and its beginning.
-    pub(super) sent_between: (Time, Time),
+    pub(super) streams: Streams,
+    pub(super) offering: Offering,
+    pub(super) scheduler: Scheduler,
+    pub(super) shares: Shares,
+    pacer: Pacer,
+    probing: Probing,
+    allowance: Allowance,
     /// The controller's request to the receiver.
-    pub(super) receiver_request: Option<ReceiverRequest>,
-    pub(super) counters: SenderCounters,
-    pub(super) discard_age: TimeDelta,
-    /// When something may have waited too long; `Time::MAX` if nothing waits.
-    pub(super) stale_at: Time,
-    /// When a key frame was asked for in place of what had.
-    pub(super) key_frame_asked: Option<Time>,
-    /// When the next frame of any stream is captured; `Time::MAX` if none is.
-    pub(super) next_capture: Time,
-    /// The number of a new stream's first packet.
-    pub(super) first_number: FirstNumber,
+    receiver_request: Option<ReceiverRequest>,
     /// Whether the flow has started, and neither pauses nor has stopped.
-    pub(super) runs: bool,
-    /// Streams that join later.
-    pub(super) expected: Vec<(StreamId, StreamConfig)>,
-    /// When a stream that left is gone, the first of them; absent if none leaves.
-    pub(super) leaving: Option<Time>,
-    /// Whether a stream repairs another: its packets leave first.
-    pub(super) repairing: bool,
+    runs: bool,
+    pub(super) sizes: PacketSizes,
+    pub(super) ecn: FlowEcn,
+    pub(super) reported: Reported,
     /// Which packet had which transport-wide number, where reports tell of those.
     pub(super) transport: Option<Box<TransportHistory>>,
     /// The record of its packets' delays, where its host asks for it.
     pub(super) delays: Option<Box<SentDelays>>,
     /// The breaker that ends the flow where nothing else does; absent where nobody asks for it.
     pub(super) breaker: Option<Box<CircuitBreaker>>,
-    /// The check of ECN on the path, where that is checked.
-    pub(super) ecn_check: Option<Box<EcnCheck>>,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Stream {
-    pub(super) source: Source,
-    pub(super) queue: SendQueue,
-    pub(super) history: SentHistory,
-    pub(super) presence: Presence,
-    pub(super) priority: f64,
-    pub(super) target: Bitrate,
-    pub(super) limits: Limits,
-    pub(super) wanted: WantedRate,
-    /// Bytes that left over its priority, as far as it had some waiting (start-time fair queueing).
-    pub(super) served: f64,
-    pub(super) newest_frame: Bytes,
-    pub(super) key_frame_wanted: bool,
-    /// Whether it carries what another stream sends again.
-    pub(super) repairs: bool,
 }
 
 impl<C: Controller> RtpSender<C> {
     /// A sender that has not started.
     pub fn new(mut controller: C, config: &SenderConfig, streams: Vec<StreamConfig>) -> RtpSender<C> {
-        let header = Header::of_size(config.header);
-        let queue = || SendQueue::new(config.max_payload, header.size());
+        let sizes = PacketSizes::new(config.max_payload, config.header);
         let streams = (0..).map(StreamId).zip(streams).map(|(id, stream)| {
             if stream.is_limited() {
                 // Nothing runs yet: the targets are asked for at the start.
                 let _ = controller.on_limits(Time::ZERO, &Limits { stream: id, ..stream.limits });
             }
-            Stream::new(id, stream, queue(), SentHistory::starting_at(0))
+            Stream::new(id, stream, sizes.queue(Bytes::ZERO), 0)
         });
-        let streams: Vec<Stream> = streams.collect();
-        let mut pacer = Pacer::new(config.forgiven_lateness);
-        pacer.set_greedy(streams.iter().any(|stream| matches!(stream.source, Source::Bulk(_))));
-        RtpSender {
+        let streams = Streams::new(streams.collect());
+        let mut sender = RtpSender {
             controller,
             streams,
-            pacer,
+            offering: Offering::new(config.discard_age),
+            scheduler: Scheduler::new(),
+            shares: Shares::new(),
+            pacer: Pacer::new(config.forgiven_lateness),
             probing: Probing::new(config.forgiven_lateness),
             allowance: Allowance::Unlimited,
-            chosen: None,
-            total: None,
-            claims: Vec::new(),
-            served: 0.0,
-            results: Vec::new(),
-            plausible: PlausibleTimes::new(config.clock_step),
-            clock_step: config.clock_step,
-            header,
-            ecn: config.ecn,
-            sent_between: (Time::MAX, Time::ZERO),
             receiver_request: None,
-            counters: SenderCounters::default(),
-            discard_age: config.discard_age.max(TimeDelta::from_nanos(1)),
-            stale_at: Time::MAX,
-            key_frame_asked: None,
-            next_capture: Time::MAX,
-            first_number: FirstNumber::Same(0),
             runs: false,
-            expected: Vec::new(),
-            leaving: None,
-            repairing: false,
-            max_payload: config.max_payload,
+            sizes,
+            ecn: FlowEcn::new(config.ecn),
+            reported: Reported::new(config.clock_step),
             transport: None,
             delays: None,
             breaker: None,
-            ecn_check: None,
-        }
+        };
+        sender.find_greed();
+        sender
     }
 
     /// Numbers the packets of each stream from `first` on, and not from 0 (RFC 3550 section 5.1: from a random number). Before
     /// anything is sent.
     pub fn number_from(&mut self, first: u16) {
-        self.first_number = FirstNumber::Same(first);
-        (0..self.streams.len()).for_each(|id| self.number_stream_from(StreamId(id as u8), first));
+        self.streams.number_from(first);
     }
 
     /// Draws where the numbers of each stream begin that joins from now on, those of retransmissions too: whoever knows one
     /// knows no other.
     pub fn draw_numbers(&mut self, draws: RandomStream) {
-        self.first_number = FirstNumber::Drawn(draws);
+        self.streams.draw_numbers(draws);
     }
 
     /// Numbers the packets of one stream from `first` on.
     pub fn number_stream_from(&mut self, stream: StreamId, first: u16) {
-        if let Some(stream) = self.streams.get_mut(usize::from(stream.0)) {
-            stream.history = SentHistory::starting_at(first.into());
+        if let Some(stream) = self.streams.by_id_mut(stream) {
+            stream.number_from(first);
         }
     }
 
     /// Counts of packets and frames so far.
+    #[inline]
     pub fn counters(&self) -> SenderCounters {
-        self.counters
+        SenderCounters {
+            unknown_reports: self.reported.unknown(),
+            impossible_times: self.reported.impossible_times(),
+            discarded: self.offering.discarded(),
+            frames: self.offering.frames(),
+        }
     }
 
     /// The controller's request to the receiver, where it has made one. Nothing carries it while packets flow: who sets a
@@ -256,12 +121,12 @@ impl<C: Controller> RtpSender<C> {
 
     /// Results of packets that the last report told the controller; empty if it was not believed, or of no packet that was sent.
     pub fn reported(&self) -> &[PacketResult] {
-        &self.results
+        self.reported.results()
     }
 
     /// The receiver's clock at `now`, as far as its reports have told: for reading report timestamps, which wrap.
     pub fn receiver_time(&self, now: Time) -> Option<Time> {
-        self.plausible.receiver_time(now)
+        self.reported.receiver_time(now)
     }
 
     /// The stream whose packet goes next, if the controller allows its size. Inlined: it is asked twice a packet, and what
@@ -270,9 +135,9 @@ impl<C: Controller> RtpSender<C> {
     fn next_to_send(&self) -> Option<usize> {
         let id = match self.streams.len() {
             1 => 0,
-            _ => self.choose()?,
+            _ => self.scheduler.next(&self.streams)?,
         };
-        let size = self.streams[id].queue.next_size()?;
+        let size = self.streams[id].queue().next_size()?;
         self.allowance.admits(size).then_some(id)
     }
 
@@ -292,44 +157,25 @@ impl<C: Controller> RtpSender<C> {
             Some((due, why)) => (due, Reason::Controller(why)),
             None => (Time::MAX, Reason::Capture),
         };
-        if self.next_capture < next.0 {
-            next = (self.next_capture, Reason::Capture);
+        if self.offering.next_capture() < next.0 {
+            next = (self.offering.next_capture(), Reason::Capture);
         }
         if let Some(breaker) = &self.breaker
             && breaker.due() < next.0
         {
             next = (breaker.due(), Reason::Idle);
         }
-        if self.stale_at < next.0 {
-            next = (self.stale_at, Reason::Expiry);
+        if self.offering.stale_at() < next.0 {
+            next = (self.offering.stale_at(), Reason::Expiry);
         }
         next
-    }
-
-    /// Retransmissions, then the controller's choice if it has something to send, else of the streams that have the one that was
-    /// served least by its priority.
-    pub(super) fn choose(&self) -> Option<usize> {
-        let waits = |id: &usize| self.streams.get(*id).is_some_and(|stream| !stream.queue.is_empty());
-        if self.repairing {
-            let repair = |id: &usize| self.streams[*id].repairs && waits(id);
-            if let Some(id) = (0..self.streams.len()).find(repair) {
-                return Some(id);
-            }
-        }
-        let chosen = self.chosen.map(|stream| usize::from(stream.0)).filter(waits);
-        chosen.or_else(|| {
-            (0..self.streams.len()).filter(waits).reduce(|best, id| {
-                let [one, other] = [best, id].map(|id| (self.streams[id].served, self.streams[id].priority));
-                if other.0 < one.0 || other.0 == one.0 && other.1 > one.1 { id } else { best }
-            })
-        })
     }
 
     /// Whether packets may leave in runs: there is one stream, and nothing wants to hear of each of them.
     #[inline]
     fn sends_runs(&self) -> bool {
-        let is_watched = self.breaker.is_some() || self.ecn_check.is_some() || self.transport.is_some();
-        matches!(&self.streams[..], [stream] if !matches!(stream.source, Source::Bulk(_)))
+        let is_watched = self.breaker.is_some() || self.ecn.is_checked() || self.transport.is_some();
+        matches!(&self.streams[..], [stream] if !stream.is_bulk())
             && !is_watched
             && !self.probing.is_active()
             && self.pacer.burst().is_none()
@@ -338,24 +184,25 @@ impl<C: Controller> RtpSender<C> {
     /// The packets that leave by their pace before `until`, of a sender that [`RtpSender::sends_runs`].
     fn run(&mut self, until: Time) -> Option<Run<RtpPacket>> {
         let first = self.pacer.next();
-        let (queue, id) = (&self.streams[0].queue, StreamId(0));
-        let (inner, size) = (queue.inner(), queue.next_size()?);
+        let (stream, id) = (&self.streams[0], StreamId(0));
+        let (inner, size) = (stream.queue().inner(), stream.queue().next_size()?);
         let gap = self.pacer.gap(size);
         if inner == 0 || gap <= TimeDelta::ZERO {
             return None;
         }
         let due = self.controller.next_timeout().map_or(Time::MAX, |(due, _)| due);
-        let end = until.min(self.next_capture).min(due).min(self.stale_at);
+        let end = until.min(self.offering.next_capture()).min(due).min(self.offering.stale_at());
         let in_time = end.saturating_since(first).as_nanos() as u64;
         let count = inner.min(self.allowance.packets(size)).min(in_time.div_ceil(gap.as_nanos() as u64));
         if count == 0 {
             return None;
         }
-        let sequence = self.streams[0].history.next_sequence();
+        let sequence = stream.next_sequence();
         let packet = SentPacket { stream: id, sequence, size, probe: None, app_limited: false };
         let run = SentRun { packet, first, gap, count };
         let update = self.controller.on_run(&run)?;
         let queued = self.note_run(&run)?;
+        let ecn = self.ecn.codepoint(first, queued.queued, (id, sequence));
         self.apply(run.last(), update);
         let packet = RtpPacket {
             stream: id,
@@ -363,41 +210,79 @@ impl<C: Controller> RtpSender<C> {
             captured: queued.captured,
             payload: queued.payload,
             padding: 0,
-            header: self.header,
+            header: self.sizes.header(),
             transport: 0,
             first: Some(false),
             marker: false,
             key: Some(queued.key),
             annotation: None,
         };
-        let packet = Transmit { packet, size, ecn: self.ecn, stream: id, queued: queued.queued };
+        let packet = Transmit { packet, size, ecn, stream: id, queued: queued.queued };
         Some(Run { packet, first, gap, queued_gap: TimeDelta::ZERO, count })
     }
 
     /// Takes the packets of a run, of which the controller was told, out of the queue: answers the first.
     #[inline]
     fn note_run(&mut self, run: &SentRun) -> Option<QueuedPacket> {
-        let stream = &mut self.streams[0];
-        let mut now = run.first;
-        for _ in 0..run.count {
-            stream.history.push(now, run.packet.size);
-            now += run.gap;
-        }
         self.pacer.on_run(run.last(), run.packet.size);
-        self.sent_between.1 = run.last();
-        stream.queue.pop_inner(run.first, run.count)
+        self.reported.on_sent(run.last());
+        self.streams[0].pop_run(run)
     }
 
     /// Whether a discard asked for a key frame since the last call: for programs that have their own encoder.
     pub fn take_key_frame_request(&mut self, stream: StreamId) -> bool {
-        self.streams
-            .get_mut(usize::from(stream.0))
-            .is_some_and(|stream| std::mem::take(&mut stream.key_frame_wanted))
+        self.streams.by_id_mut(stream).is_some_and(Stream::take_key_frame_request)
     }
 
     /// How many streams the flow has.
     pub fn streams(&self) -> usize {
         self.streams.len()
+    }
+
+    /// Executes an answer of the controller. Inlined where it is called per packet: most of an answer is known to be empty there.
+    #[inline(always)]
+    pub(super) fn apply(&mut self, now: Time, update: Update) {
+        let Update { allowance, pacing, target, next_stream, discard, probe, receiver } = update;
+        if let Some(allowance) = allowance {
+            self.allowance = allowance;
+        }
+        if let Some(pacing) = pacing {
+            self.pacer.set(pacing);
+        }
+        if let Some(stream) = next_stream {
+            self.scheduler.choose(stream);
+        }
+        match target {
+            TargetChange::None => {}
+            TargetChange::Total(rate) => {
+                self.shares.set_total(Some(rate));
+                self.share_total(now);
+            }
+            TargetChange::Streams(set) => self.set_targets(now, set),
+        }
+        if let Some(discard) = discard {
+            self.discard(now, &discard);
+        }
+        if let Some(probe) = probe {
+            self.probing.ask(now, probe);
+        }
+        if receiver.is_some() {
+            self.receiver_request = receiver;
+        }
+    }
+
+    /// A stream that joined captures at once, if the flow runs.
+    pub(super) fn start_stream(&mut self, now: Time, id: usize) {
+        if self.runs {
+            self.streams[id].start(now);
+            self.refill(now, id);
+            self.offering.find_next_capture(&self.streams);
+        }
+    }
+
+    /// Whether there is always something to send may have changed.
+    pub(super) fn find_greed(&mut self) {
+        self.pacer.set_greedy(self.streams.is_greedy());
     }
 }
 
@@ -419,29 +304,26 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         self.runs = true;
         for id in 0..self.streams.len() {
             self.aim(now, id);
-            self.streams[id].wanted.begin(now);
-            self.streams[id].source.start(now);
+            self.streams[id].start(now);
             self.refill(now, id);
         }
-        self.find_next_capture();
+        self.offering.find_next_capture(&self.streams);
     }
 
     fn stop(&mut self, now: Time) {
         self.runs = false;
         self.probing.stop();
         for id in 0..self.streams.len() {
-            self.streams[id].source.stop();
-            let dropped = self.streams[id].queue.discard_all();
-            self.counters.count(&dropped);
+            self.offering.count_discarded(&self.streams[id].stop());
             self.tell_queue(now, id);
         }
-        self.find_next_capture();
+        self.offering.find_next_capture(&self.streams);
     }
 
     fn pause(&mut self, _now: Time) {
         self.runs = false;
-        self.streams.iter_mut().for_each(|stream| stream.source.pause());
-        self.find_next_capture();
+        self.streams.iter_mut().for_each(Stream::pause);
+        self.offering.find_next_capture(&self.streams);
     }
 
     fn resume(&mut self, now: Time) {
@@ -450,11 +332,10 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         }
         self.runs = true;
         for id in 0..self.streams.len() {
-            self.streams[id].wanted.begin(now);
-            self.streams[id].source.resume(now);
+            self.streams[id].resume(now);
             self.refill(now, id);
         }
-        self.find_next_capture();
+        self.offering.find_next_capture(&self.streams);
     }
 
     fn set_presence(&mut self, now: Time, stream: StreamId, there: bool) {
@@ -466,8 +347,8 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     }
 
     fn set_limits(&mut self, now: Time, limits: &Limits) {
-        let Some(stream) = self.streams.get_mut(usize::from(limits.stream.0)) else { return };
-        stream.limits = *limits;
+        let Some(stream) = self.streams.by_id_mut(limits.stream) else { return };
+        stream.set_limits(limits);
         let update = self.controller.on_limits(now, limits);
         self.apply(now, update);
         self.aim(now, usize::from(limits.stream.0));
@@ -480,13 +361,8 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     }
 
     fn desired(&self) -> Option<Bitrate> {
-        let desired = |stream: &Stream| stream.wanted.desired(&stream.source, &stream.limits);
-        let sum = self
-            .streams
-            .iter()
-            .filter(|stream| stream.presence == Presence::Present)
-            .map(|stream| desired(stream).map(Bitrate::as_bps_f64))
-            .sum::<Option<f64>>()?;
+        let present = self.streams.iter().filter(|stream| stream.is_present());
+        let sum = present.map(|stream| stream.desired().map(Bitrate::as_bps_f64)).sum::<Option<f64>>()?;
         Some(Bitrate::from_bps_f64(sum))
     }
 
@@ -508,10 +384,10 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     /// Captures the frames and runs the controller's timeouts that are due.
     #[inline]
     fn handle_timeout(&mut self, now: Time) {
-        if self.stale_at <= now {
+        if self.offering.stale_at() <= now {
             self.discard_stale(now);
         }
-        if self.next_capture <= now {
+        if self.offering.next_capture() <= now {
             self.capture(now);
         }
         if self.breaker.as_ref().is_some_and(|breaker| breaker.due() <= now) {
@@ -530,20 +406,23 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
             return None;
         }
         // One place alone hands packets over, so that the controller is compiled into it.
-        let (id, padding, probe) =
-            if self.probing.is_active() { self.next_of_probe(now)? } else { (self.next_to_send()?, 0, None) };
+        let (id, padding, probe) = if self.probing.is_active() {
+            self.probing.next_packet(now, self.sizes.header().size(), (&self.streams, &self.scheduler))?
+        } else {
+            (self.next_to_send()?, 0, None)
+        };
         let (stream_id, several) = (StreamId(id as u8), self.streams.len() > 1);
         let stream = &mut self.streams[id];
-        let queued = if padding == 0 { stream.queue.pop(now)? } else { no_media(now) };
+        let queued = if padding == 0 { stream.pop(now)? } else { no_media(now) };
         let packet = RtpPacket {
             stream: stream_id,
-            sequence: stream.history.next_sequence(),
+            sequence: stream.next_sequence(),
             captured: queued.captured,
             payload: queued.payload,
             padding,
-            header: self.header,
+            header: self.sizes.header(),
             transport: match &mut self.transport {
-                Some(history) => history.push(stream_id, stream.history.next_sequence()),
+                Some(history) => history.push(stream_id, stream.next_sequence()),
                 None => 0,
             },
             first: Some(queued.first),
@@ -553,26 +432,22 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         };
         let size = packet.size();
         if several {
-            self.served = stream.served;
-            stream.served += size.as_u64() as f64 / stream.priority;
+            self.scheduler.on_sent(stream, size);
         }
-        stream.history.push(now, size);
+        stream.on_sent(now, size);
         if probe.is_none() {
             // Before the controller answers: a new pace counts from this packet.
             self.pacer.on_sent(now, size);
         }
-        self.sent_between = (self.sent_between.0.min(now), now);
+        self.reported.on_sent(now);
         if let Some(breaker) = &mut self.breaker {
             breaker.on_sent(now, size, queued.queued);
         }
-        let ecn = match &mut self.ecn_check {
-            Some(check) => check.codepoint(now, queued.queued, (stream_id, packet.sequence)),
-            None => self.ecn,
-        };
+        let ecn = self.ecn.codepoint(now, queued.queued, (stream_id, packet.sequence));
         self.refill(now, id);
         let app_limited = match &self.streams[..] {
-            [stream] => stream.queue.is_empty(),
-            streams => streams.iter().all(|stream| stream.queue.is_empty()),
+            [stream] => !stream.waits(),
+            streams => !streams.iter().any(Stream::waits),
         };
         let sent = SentPacket { stream: stream_id, sequence: packet.sequence, size, probe, app_limited };
         let update = self.controller.on_sent(now, &sent);
@@ -615,22 +490,22 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     }
 
     fn frames(&self) -> FrameCounters {
-        FrameCounters { captured: self.counters.frames, discarded: self.counters.discarded.frames }
+        FrameCounters { captured: self.offering.frames(), discarded: self.offering.discarded().frames }
     }
 
     fn target(&self, stream: StreamId) -> Option<Bitrate> {
-        self.has_stream(stream).then(|| self.streams[usize::from(stream.0)].target)
+        self.streams.by_id(stream).filter(|stream| stream.is_present()).map(Stream::target)
     }
 
     fn send_queue_bytes(&self, stream: StreamId) -> Bytes {
-        self.streams.get(usize::from(stream.0)).map_or(Bytes::ZERO, |stream| stream.queue.bytes())
+        self.streams.by_id(stream).map_or(Bytes::ZERO, |stream| stream.queue().bytes())
     }
 
     fn send_queue_age(&self, now: Time, stream: StreamId) -> TimeDelta {
-        self.streams.get(usize::from(stream.0)).map_or(TimeDelta::ZERO, |stream| stream.queue.age(now))
+        self.streams.by_id(stream).map_or(TimeDelta::ZERO, |stream| stream.queue().age(now))
     }
 
     fn newest_frame(&self, stream: StreamId) -> Option<Bytes> {
-        self.streams.get(usize::from(stream.0)).map(|stream| stream.newest_frame)
+        self.streams.by_id(stream).map(Stream::newest_frame)
     }
 }

@@ -1,5 +1,8 @@
 //! How a total is divided among streams: max-min by priority, between the least and the most of each.
 
+use super::stream::Stream;
+use paceline_units::{Bitrate, Time};
+
 /// A stream that wants a part of a total; rates in one unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim {
@@ -15,6 +18,58 @@ impl Claim {
     /// Its share where each unit of weight is given `level`.
     pub fn share(&self, level: f64) -> f64 {
         (level * self.weight).clamp(self.least, self.most)
+    }
+}
+
+/// The total that the streams of one flow share.
+#[derive(Clone, Debug)]
+pub(super) struct Shares {
+    /// The total that the controller named last, if it is for its streams to share.
+    total: Option<Bitrate>,
+    /// Room for what each stream wants of it.
+    claims: Vec<Claim>,
+}
+
+impl Shares {
+    pub(super) fn new() -> Shares {
+        Shares { total: None, claims: Vec::new() }
+    }
+
+    /// The controller names a total, or divides it by itself.
+    #[inline]
+    pub(super) fn set_total(&mut self, total: Option<Bitrate>) {
+        self.total = total;
+    }
+
+    /// Tells the encoders their shares of the total that the controller named last, if it names one: max-min by priority, within
+    /// the limits of each stream. A stream that leaves much of its share unused leaves it to the others, and is told for all
+    /// that what it could have if it wanted more, so that it can come back.
+    pub(super) fn divide(&mut self, now: Time, streams: &mut [Stream]) {
+        let Some(total) = self.total else { return };
+        if let [stream] = streams {
+            if stream.takes_share() {
+                stream.aim(now, total);
+            }
+            return;
+        }
+        let (total, claims) = (total.as_bps_f64(), &mut self.claims);
+        let sharing = streams.iter().filter(|stream| stream.takes_share());
+        claims.clear();
+        claims.extend(sharing.map(|stream| stream.claim(now)));
+        let common = level(total, claims);
+        for (place, stream) in streams.iter_mut().filter(|stream| stream.takes_share()).enumerate() {
+            let claim = claims[place];
+            let most = stream.limits().max.as_bps_f64().max(claim.least);
+            let share = if most > claim.most && stream.may_want_more() {
+                claims[place].most = most;
+                let share = claims[place].share(level(total, claims));
+                claims[place] = claim;
+                share
+            } else {
+                claim.share(common)
+            };
+            stream.aim(now, Bitrate::from_bps_f64(share));
+        }
     }
 }
 

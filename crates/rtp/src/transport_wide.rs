@@ -1,9 +1,9 @@
 //! Transport-wide numbers at the sender: one sequence for the packets of all streams, and which packet had which.
 
-use super::packet::Header;
 use super::sender::RtpSender;
+use super::streams::Streams;
 use paceline_cc::{Controller, PacketResult, Status, StreamId};
-use paceline_units::{Bytes, Ecn};
+use paceline_units::Ecn;
 use paceline_wire::ccfb::{ArrivalReport, FeedbackBlock};
 use paceline_wire::unwrap_sequence;
 
@@ -47,6 +47,37 @@ impl TransportHistory {
         let oldest = self.next.saturating_sub(REMEMBERED as u64).max(self.first);
         (oldest..self.next).contains(&number).then(|| self.ring[self.place(number)])
     }
+
+    /// Adds stream, sequence number, size and send time to what a report says of transport-wide numbers, of which the low 16 bits
+    /// count: as on the wire they are the nearest to what was sent last. Hands each result to `known`; answers how many are unknown.
+    pub(super) fn complete(
+        &self,
+        streams: &mut Streams,
+        (block, entries): (&FeedbackBlock, &[ArrivalReport]),
+        mut known: impl FnMut(PacketResult),
+    ) -> u64 {
+        let last = self.next.saturating_sub(1);
+        let begin = unwrap_sequence(last, block.begin as u16).unwrap_or(u64::MAX);
+        let mut unknown = 0;
+        for (offset, arrival) in entries.iter().enumerate() {
+            let number = begin.saturating_add(offset as u64);
+            let packet = self.packet(number).and_then(|(id, sequence)| {
+                let history = streams.by_id_mut(id)?.history();
+                let known = !history.reported(sequence, 1).is_empty();
+                known.then(|| (id, sequence, history.packet(sequence)))
+            });
+            let Some((stream, sequence, (sent, size))) = packet else {
+                unknown += 1;
+                continue;
+            };
+            let status = match *arrival {
+                ArrivalReport::Missing => Status::Missing,
+                ArrivalReport::Received { at, .. } => Status::Received { arrived: at, ecn: Ecn::NotEct },
+            };
+            known(PacketResult { stream, sequence, size, sent, status });
+        }
+        unknown
+    }
 }
 
 impl<C: Controller> RtpSender<C> {
@@ -54,36 +85,5 @@ impl<C: Controller> RtpSender<C> {
     /// sent.
     pub fn number_transport_wide(&mut self, first: u16) {
         self.transport = Some(Box::new(TransportHistory::starting_at(first.into())));
-    }
-
-    /// Packets have a header that is `extension` longer, and are as long as before.
-    pub(super) fn shorten_payload(&mut self, extension: Bytes) {
-        self.header = Header::of_size(self.header.size() + extension);
-        self.max_payload = self.max_payload.saturating_sub(extension).max(Bytes::new(1));
-    }
-
-    /// Adds stream, sequence number, size and send time to what a report says of transport-wide numbers, of which the low 16 bits
-    /// count: as on the wire they are the nearest to what was sent last.
-    pub(super) fn complete_transport(&mut self, block: &FeedbackBlock, entries: &[ArrivalReport]) {
-        let last = self.transport.as_ref().map_or(0, |history| history.next.saturating_sub(1));
-        let begin = unwrap_sequence(last, block.begin as u16).unwrap_or(u64::MAX);
-        for (offset, arrival) in entries.iter().enumerate() {
-            let number = begin.saturating_add(offset as u64);
-            let packet = self.transport.as_ref().and_then(|history| history.packet(number));
-            let known = packet.and_then(|(id, sequence)| {
-                let history = &mut self.streams.get_mut(usize::from(id.0))?.history;
-                let known = !history.reported(sequence, 1).is_empty();
-                known.then(|| (id, sequence, history.packet(sequence)))
-            });
-            let Some((stream, sequence, (sent, size))) = known else {
-                self.counters.unknown_reports += 1;
-                continue;
-            };
-            let status = match *arrival {
-                ArrivalReport::Missing => Status::Missing,
-                ArrivalReport::Received { at, .. } => Status::Received { arrived: at, ecn: Ecn::NotEct },
-            };
-            self.results.push(PacketResult { stream, sequence, size, sent, status });
-        }
     }
 }

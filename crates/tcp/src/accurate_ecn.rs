@@ -18,6 +18,9 @@ impl Flags {
     /// All three flags of ECN: a SYN with them asks for accurate feedback (section 3.1.1).
     pub const ALL_ECN: Flags = Flags::AE.and(Flags::CWR).and(Flags::ECE);
 
+    /// The counter of an end to which no marked packet came.
+    pub(super) const FIRST_ACE: Flags = Flags::of_ace(FIRST);
+
     /// The three flags with the lowest bits of `number` (section 3.2.2, figure 3).
     pub const fn of_ace(number: u64) -> Flags {
         Flags((number % VALUES) as u16 * Flags::ECE.0)
@@ -143,15 +146,7 @@ impl<C: Controller> TcpSender<C> {
         let agreed = self.config.agreed(support);
         let changed = agreed.ect != self.config.ect;
         self.config = agreed;
-        (self.heeds, self.says) = (Flags::NONE, Flags::ACK);
-        match (agreed.ect, agreed.ecn_echo) {
-            (Ecn::NotEct, _) => {}
-            (_, EcnEcho::Rfc3168 | EcnEcho::Exact) => self.heeds = Flags::ECE,
-            (_, EcnEcho::Accurate) => {
-                // No acknowledgement is marked: this end's own counter stays where it began.
-                (self.heeds, self.says) = (Flags::ACK, Flags::ACK.and(Flags::of_ace(FIRST)));
-            }
-        }
+        self.ecn.agree(&agreed);
         if changed {
             let classic = agreed.ect != Ecn::NotEct;
             self.tell_marking(now, if classic { Marking::Classic } else { Marking::None });

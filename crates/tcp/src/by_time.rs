@@ -26,8 +26,7 @@ impl<C: Controller> TcpSender<C> {
     #[inline(never)]
     pub(super) fn take_ack_by_time(&mut self, now: Time, segment: &Segment, offset: u64) {
         let outstanding = !self.board.is_empty();
-        let same_window = u64::from(segment.window) == self.peer_window;
-        self.peer_window = u64::from(segment.window);
+        let same_window = !self.note_window(segment);
         let was_recovering = self.is_recovering();
         let mut acked = AckSummary { advanced: offset > self.board.first_offset, ..AckSummary::EMPTY };
         self.results.clear();
@@ -45,18 +44,18 @@ impl<C: Controller> TcpSender<C> {
         self.answer_marks(segment, &acked);
         self.report(now, &acked);
         let counts = duplicate && acked.new_blocks;
-        self.progress.duplicates =
-            if acked.advanced { 0 } else { self.progress.duplicates.saturating_add(u32::from(counts)) };
+        let duplicates = self.progress.duplicates().saturating_add(u32::from(counts));
+        self.progress.set_duplicates(if acked.advanced { 0 } else { duplicates });
         if acked.advanced
-            && let Some(first_again) = self.progress.first_again.take()
+            && let Some(first_again) = self.progress.take_first_again()
             && answered.is_some_and(|answered| is_before(answered, first_again))
         {
             self.take_back(now);
         }
         // The room that a probe took is given back.
-        self.progress.limit = None;
+        self.progress.set_limit(None);
         if acked.advanced
-            && let Some(until) = self.progress.until
+            && let Some(until) = self.progress.until()
         {
             self.go_on(now, until);
         }
@@ -64,13 +63,13 @@ impl<C: Controller> TcpSender<C> {
         let (end, recovered) = (self.board.end_offset, was_recovering && !self.is_recovering());
         self.by_time().adapt(offset, end, recovered);
         self.declare_by_time(now);
-        if self.progress.prr.is_some() {
+        if self.progress.prr().is_some() {
             self.proportion(acked.delivered);
         }
         self.count_for_controller();
         if acked.advanced {
             // RFC 6298 rules 5.2 and 5.3.
-            let timeout = self.rto.timeout;
+            let timeout = self.timer.timeout();
             let rack = self.by_time();
             (rack.retransmit_at, rack.tlp.progress_at) = (Some(now + timeout), now);
             self.complete(now);
@@ -91,8 +90,7 @@ impl<C: Controller> TcpSender<C> {
         }
         self.by_time().on_spurious();
         self.counters.spurious += 1;
-        (self.progress.until, self.progress.prr, self.progress.unanswered) = (None, None, None);
-        (self.progress.forced, self.progress.guard) = (false, 0);
+        self.progress.take_back();
         let found = self.board.in_flight - before;
         if found > Bytes::ZERO {
             self.tell(now, Recovery::Found { found });
@@ -107,7 +105,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// Whether fast recovery or the recovery from a timeout lasts.
     fn is_recovering(&self) -> bool {
-        self.progress.until.is_some() || self.board.first_offset < self.progress.guard
+        self.progress.lasts(self.board.first_offset)
     }
 
     /// Round trips for the retransmission timer and for time itself (section 6.2, steps 1 to 3).
@@ -128,7 +126,7 @@ impl<C: Controller> TcpSender<C> {
         let standing = Standing {
             recovering: self.is_recovering(),
             duplicate_acks: self.config.duplicate_acks,
-            srtt: self.rto.srtt(),
+            srtt: self.timer.srtt(),
         };
         self.rack.as_ref().map_or(TimeDelta::ZERO, |rack| rack.window(&self.board, &standing))
     }
@@ -148,7 +146,7 @@ impl<C: Controller> TcpSender<C> {
             return;
         }
         let answers_again = !self.config.prr && !self.controller.rules_recovery();
-        if again && answers_again && self.progress.until.is_some() {
+        if again && answers_again && self.progress.is_fast() {
             // Section 9.3: without PRR the loss of a retransmission is answered once more.
             self.tell(now, Recovery::Left);
             return self.tell(now, Recovery::Entered { lost });
@@ -174,7 +172,7 @@ impl<C: Controller> TcpSender<C> {
     /// A segment left again (section 6.1).
     #[cold]
     pub(super) fn note_again_by_time(&mut self, now: Time, number: u64) {
-        let timeout = self.rto.timeout;
+        let timeout = self.timer.timeout();
         let is_first = number == self.board.first;
         let rack = self.by_time();
         rack.on_sent_again(now, number);
@@ -188,7 +186,7 @@ impl<C: Controller> TcpSender<C> {
     /// The first segment of a flight left.
     #[cold]
     pub(super) fn start_timer_by_time(&mut self, now: Time) {
-        let timer = self.timer;
+        let timer = self.timer.due();
         let rack = self.by_time();
         (rack.retransmit_at, rack.tlp.progress_at) = (timer, now);
         self.set_timer_by_time(now);
@@ -207,7 +205,7 @@ impl<C: Controller> TcpSender<C> {
         }
         // Section 7.2: from the last new segment, or the last new acknowledgement.
         let newest = self.board.sent(self.board.end - 1).at;
-        let patience = rack.tlp.patience(self.rto.srtt(), alone);
+        let patience = rack.tlp.patience(self.timer.srtt(), alone);
         Some(((newest.max(rack.tlp.progress_at) + patience).min(retransmit_at), Wake::Probe))
     }
 
@@ -218,7 +216,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// A deadline before `now` is due now.
     fn wake_at(&mut self, now: Time, wake: Option<(Time, Wake)>) {
-        self.timer = wake.map(|(due, _)| due.max(now));
+        self.timer.set(wake.map(|(due, _)| due.max(now)));
     }
 
     fn is_alone(&self) -> bool {
@@ -248,7 +246,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// Section 8: the timers exclude each other, so the retransmission timer begins anew behind the others.
     fn restart_by_time(&mut self, now: Time) {
-        let timeout = self.rto.timeout;
+        let timeout = self.timer.timeout();
         self.by_time().retransmit_at = Some(now + timeout);
     }
 
@@ -261,14 +259,14 @@ impl<C: Controller> TcpSender<C> {
             // Room for this one, whatever the window says, until an acknowledgement comes.
             end += waiting;
             if self.next_payload().is_none() {
-                self.progress.limit = Some(self.board.in_flight + TCP_HEADER + Bytes::new(waiting));
+                self.progress.set_limit(Some(self.board.in_flight + TCP_HEADER + Bytes::new(waiting)));
             }
         } else if let Some(highest) = self.board.highest_missing() {
             let lost = self.board.sent(highest).size();
             self.board.set(highest, State::Lost);
-            self.progress.forced = true;
+            self.progress.force(true);
             // A duplicate of it takes nothing back.
-            self.progress.unanswered = None;
+            self.progress.ignore_duplicates();
             self.tell(now, Recovery::Lost { lost });
         }
         self.by_time().tlp.on_probe(end, !has_new);

@@ -6,11 +6,14 @@
 
 mod accurate_ecn;
 mod acks;
+mod blocks;
 mod buffer;
 mod by_time;
 mod config;
 mod connections;
 pub mod conversations;
+mod ecn;
+mod progress;
 mod prr;
 mod rack;
 mod receiver;
@@ -18,6 +21,7 @@ mod rto;
 mod scoreboard;
 mod segment;
 mod sender;
+mod timer;
 mod timer_tree;
 mod timestamp;
 mod tlp;

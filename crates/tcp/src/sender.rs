@@ -1,16 +1,17 @@
 //! The end that sends: buffer, scoreboard, timers and the window that a controller says.
 
-use super::accurate_ecn::MarkFeedback;
+use super::blocks::SeenBlocks;
 use super::buffer::{SendBuffer, WrittenFrame};
-use super::prr::Prr;
+use super::ecn::SenderEcn;
+use super::progress::Progress;
 use super::rack::Rack;
-use super::rto::Rto;
 use super::scoreboard::{Scoreboard, State};
-use super::segment::{Flags, SackBlocks, Segment, TCP_HEADER};
+use super::segment::{Segment, TCP_HEADER};
+use super::timer::RetransmissionTimer;
 use super::{EcnEcho, RecoveryKind, TcpConfig};
 use paceline_cc::{
-    Allowance, Assigned, Controller, Limits, Offered, PacketResult, Recovery, SendQueueState, StreamId,
-    TargetChange, Update, Verb,
+    Allowance, Assigned, Controller, Limits, Offered, PacketResult, Recovery, SendQueueState, SentPacket,
+    StreamId, TargetChange, Update, Verb,
 };
 use paceline_ends::OfferedRate;
 use paceline_ends::{FrameCounters, Pacer, Reason, SendingEnd, Transfer, TransferCounters, Transmit};
@@ -59,43 +60,6 @@ pub(super) enum Phase {
     Closed,
 }
 
-/// The progress of loss recovery.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Progress {
-    /// Fast recovery lasts until this offset is acknowledged (RFC 6675 RecoveryPoint).
-    pub until: Option<u64>,
-    /// No fast recovery begins before this offset is acknowledged (RFC 6582 recover).
-    pub guard: u64,
-    /// Duplicate acknowledgements in a row.
-    pub duplicates: u32,
-    /// The next segment that is lost leaves whatever the window says (RFC 6675 section 5, step 4.3).
-    pub forced: bool,
-    pub prr: Option<Prr>,
-    /// Bytes that duplicate acknowledgements add to the window, and the sum: bytes that may be in flight.
-    pub inflation: Bytes,
-    pub limit: Option<Bytes>,
-    /// Whether a partial acknowledgement restarted the timer in this recovery.
-    pub restarted: bool,
-    /// Number behind the highest segment that this recovery sent again (RFC 6675 HighRxt); a rescue does not count.
-    pub high_rxt: u64,
-    /// The last segment may be sent again for want of others once more than this offset is acknowledged (RFC 6675
-    /// RescueRxt).
-    pub rescue_rxt: u64,
-    /// Retransmissions since the last reduction that no duplicate report has answered; none if that is over.
-    pub unanswered: Option<u64>,
-    /// When the first retransmission since the last reduction left, as it says (RFC 3522 RetransmitTS), until something new is
-    /// acknowledged.
-    pub first_again: Option<u32>,
-}
-
-impl Progress {
-    /// Whether a recovery lasts, duplicates were counted, or what they added to the window is still there.
-    #[inline]
-    pub(super) fn is_disturbed(&self) -> bool {
-        self.until.is_some() || self.duplicates > 0 || self.inflation > Bytes::ZERO
-    }
-}
-
 /// Sends a stream of bytes under a controller.
 #[derive(Clone, Debug)]
 pub struct TcpSender<C> {
@@ -105,40 +69,26 @@ pub struct TcpSender<C> {
     pub(super) phase: Phase,
     pub(super) board: Scoreboard,
     pub(super) buffer: SendBuffer,
-    pub(super) rto: Rto,
-    /// When the retransmission timer expires.
-    pub(super) timer: Option<Time>,
+    pub(super) timer: RetransmissionTimer,
     /// How much the receiver lets be under way.
-    pub(super) peer_window: u64,
+    peer_window: u64,
     pub(super) progress: Progress,
     /// State of RACK, where losses are found by time.
     pub(super) rack: Option<Box<Rack>>,
-    /// The blocks of the last acknowledgement: what was looked at.
-    pub(super) seen: [(u64, u64); SackBlocks::MOST],
-    /// The segment that is timed, where only one is.
-    pub(super) timed: Option<(u64, Time)>,
+    pub(super) seen: SeenBlocks,
+    pub(super) ecn: SenderEcn,
     /// Of segments below this number the controller may have been told that they arrived, and the receiver took them
     /// back; 0 if it never did.
-    pub(super) taken_back: u64,
-    /// Marks of data sent before this offset were answered (RFC 3168 section 6.1.2).
-    pub(super) answered: u64,
-    /// The next new segment says that the window was reduced.
-    pub(super) say_reduced: bool,
-    /// Flags of every segment behind the SYN.
-    pub(super) says: Flags,
-    /// An acknowledgement with one of these flags tells of marks; none where they are neither told nor answered.
-    pub(super) heeds: Flags,
-    /// Marks that were told by a counter.
-    pub(super) marks: MarkFeedback,
+    taken_back: u64,
     pub(super) results: Vec<PacketResult>,
     pub(super) counters: TcpCounters,
     begun: Option<Time>,
-    pub(super) completed: Option<Time>,
+    completed: Option<Time>,
     /// Whether the transfer of a file that ends may still complete.
     completes: bool,
     pub(super) mss: u64,
-    pub(super) pacer: Pacer,
-    pub(super) allowance: Allowance,
+    pacer: Pacer,
+    allowance: Allowance,
     /// Whether nothing may leave until something happens, as [`SendingEnd::poll_transmit`] has found.
     rests: bool,
     limits: Limits,
@@ -159,19 +109,13 @@ impl<C: Controller> TcpSender<C> {
             phase: Phase::Idle,
             board: Scoreboard::new(),
             buffer: SendBuffer::new(source),
-            rto: Rto::new(config),
-            timer: None,
+            timer: RetransmissionTimer::new(config),
             peer_window: config.receive_window(),
             progress: Progress::default(),
             rack: (config.recovery == RecoveryKind::RackTlp).then(|| Box::new(Rack::new(config))),
-            seen: [(0, 0); SackBlocks::MOST],
-            timed: None,
+            seen: SeenBlocks::default(),
+            ecn: SenderEcn::new(config.ect),
             taken_back: 0,
-            answered: 0,
-            say_reduced: false,
-            says: Flags::ACK,
-            heeds: if config.ect == Ecn::NotEct { Flags::NONE } else { Flags::ECE },
-            marks: MarkFeedback::NEW,
             results: Vec::new(),
             counters: TcpCounters::default(),
             begun: None,
@@ -257,9 +201,9 @@ impl<C: Controller> TcpSender<C> {
 
     /// The retransmission timer: RFC 6298 section 5, rules 5.4 to 5.7.
     fn expire(&mut self, now: Time) {
-        self.timer = None;
+        self.timer.set(None);
         if let Phase::Opening { sent, .. } = self.phase {
-            self.rto.back_off();
+            self.timer.back_off();
             self.phase = Phase::Opening { due: true, sent, resent: true };
             return;
         }
@@ -267,11 +211,11 @@ impl<C: Controller> TcpSender<C> {
             return;
         }
         self.counters.timeouts += 1;
-        self.rto.back_off();
+        self.timer.back_off();
         self.lose_everything(now);
-        self.timer = Some(now + self.rto.timeout);
+        self.timer.restart(now);
         if let Some(rack) = &mut self.rack {
-            rack.on_timed_out(self.timer);
+            rack.on_timed_out(self.timer.due());
         }
     }
 
@@ -286,15 +230,10 @@ impl<C: Controller> TcpSender<C> {
             self.time_out_by_time(now);
         }
         if forget {
-            self.seen = Default::default();
+            self.seen = SeenBlocks::default();
         }
-        self.timed = None;
-        self.progress = Progress {
-            guard: self.board.end_offset,
-            forced: true,
-            unanswered: Some(0),
-            ..Progress::default()
-        };
+        self.timer.forget();
+        self.progress.time_out(self.board.end_offset);
         self.tell(now, Recovery::TimedOut);
         if self.board.in_flight > Bytes::ZERO {
             // Segments that left not long ago still count.
@@ -312,7 +251,7 @@ impl<C: Controller> TcpSender<C> {
     pub(super) fn count_for_controller(&mut self) {
         if self.taken_back > 0 {
             let counts = self.board.first < self.taken_back;
-            self.progress.limit = if counts { self.controller.snapshot().window } else { None };
+            self.progress.set_limit(if counts { self.controller.snapshot().window } else { None });
             self.taken_back = if counts { self.taken_back } else { 0 };
         }
     }
@@ -381,6 +320,38 @@ impl<C: Controller> TcpSender<C> {
         let target = self.limits.clamp(target);
         self.target = Some(target);
         self.buffer.source.set_target(now, target);
+    }
+
+    /// Whether window and recovery let a packet of `size` go.
+    #[inline]
+    pub(super) fn admits(&self, size: Bytes, lost: bool) -> bool {
+        let recovery = self.progress.admits(size, lost, self.board.in_flight);
+        recovery.unwrap_or_else(|| self.allowance.admits(size))
+    }
+
+    /// Whether the other end's window has room for as many new bytes.
+    #[inline]
+    pub(super) fn fits(&self, payload: u64) -> bool {
+        self.board.end_offset + payload - self.board.first_offset <= self.peer_window
+    }
+
+    /// The room that the other end announces. Whether it is another than before.
+    #[inline]
+    pub(super) fn note_window(&mut self, segment: &Segment) -> bool {
+        let window = u64::from(segment.window);
+        std::mem::replace(&mut self.peer_window, window) != window
+    }
+
+    /// A segment leaves.
+    #[inline(always)]
+    pub(super) fn tell_sent(&mut self, now: Time, sequence: u64, size: Bytes, app_limited: bool) {
+        self.pacer.on_sent(now, size);
+        if let Some(prr) = self.progress.prr() {
+            prr.on_sent(size);
+        }
+        let sent = SentPacket { stream: STREAM, sequence, size, probe: None, app_limited };
+        let update = self.controller.on_sent(now, &sent);
+        self.apply(now, update);
     }
 
     #[inline]
@@ -488,7 +459,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
             Some((due, why)) => (due, Reason::Controller(why)),
             None => (Time::MAX, Reason::Capture),
         };
-        if let Some(due) = self.timer.filter(|due| *due < next.0) {
+        if let Some(due) = self.timer.due().filter(|due| *due < next.0) {
             next = (due, Reason::Retransmission);
         }
         if let Some(due) = self.buffer.source.next_capture().filter(|due| *due < next.0) {
@@ -517,7 +488,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
             let update = self.controller.on_timeout(now);
             self.apply(now, update);
         }
-        if self.timer.is_some_and(|due| due <= now) {
+        if self.timer.due().is_some_and(|due| due <= now) {
             self.expire(now);
         }
     }
@@ -531,7 +502,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
             Phase::Open if self.board.lost > 0 => self.resend(now).map(|number| self.again(now, number)),
             Phase::Open => match self.next_payload() {
                 Some(payload) => Some(self.send_new(now, payload)),
-                None if self.progress.until.is_some() => {
+                None if self.progress.is_fast() => {
                     self.send_doubtful(now).map(|number| self.again(now, number))
                 }
                 None => None,

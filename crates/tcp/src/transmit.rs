@@ -5,7 +5,7 @@ use super::segment::{Flags, Segment, TCP_HEADER};
 use super::sender::{Phase, STREAM, TcpSender};
 use super::timestamp::stamp;
 use super::{EcnEcho, RecoveryKind};
-use paceline_cc::{Controller, Recovery, SentPacket};
+use paceline_cc::{Controller, Recovery};
 use paceline_ends::Transmit;
 use paceline_units::{Bytes, Ecn, Time};
 
@@ -30,21 +30,6 @@ impl<C: Controller> TcpSender<C> {
         }
     }
 
-    /// Whether window and recovery let a packet of `size` go.
-    #[inline]
-    fn admits(&self, size: Bytes, lost: bool) -> bool {
-        if lost && self.progress.forced {
-            return true;
-        }
-        if let Some(prr) = &self.progress.prr {
-            return prr.admits(size);
-        }
-        if let Some(limit) = self.progress.limit {
-            return self.board.in_flight + size <= limit;
-        }
-        self.allowance.admits(size)
-    }
-
     /// Payload of the next new segment, if one may go. There is no Nagle algorithm: what the application wrote leaves
     /// as soon as the window lets it.
     #[inline]
@@ -55,20 +40,14 @@ impl<C: Controller> TcpSender<C> {
             return None;
         }
         let limited =
-            !self.config.limited_transmit && self.progress.duplicates > 0 && self.progress.until.is_none();
+            !self.config.limited_transmit && self.progress.duplicates() > 0 && !self.progress.is_fast();
         (self.fits(payload) && !limited).then_some(payload)
-    }
-
-    /// Whether the other end's window has room for as many new bytes.
-    #[inline]
-    pub(super) fn fits(&self, payload: u64) -> bool {
-        self.board.end_offset + payload - self.board.first_offset <= self.peer_window
     }
 
     #[inline(always)]
     pub(super) fn open(&mut self, now: Time, resent: bool) -> Transmit<Segment> {
         self.phase = Phase::Opening { due: false, sent: now, resent };
-        self.timer = Some(now + self.rto.timeout);
+        self.timer.restart(now);
         let asks = match (self.config.ect, self.config.ecn_echo) {
             (Ecn::NotEct, _) => Flags::NONE,
             (_, EcnEcho::Accurate) => Flags::ALL_ECN,
@@ -99,13 +78,12 @@ impl<C: Controller> TcpSender<C> {
         let fin = last && self.buffer.is_finished();
         let number = self.board.push(now, payload as u32, fin);
         self.refill(now);
-        let flags = self.says.and_if(fin, Flags::FIN).and_if(self.say_reduced, Flags::CWR);
-        self.say_reduced = false;
-        if self.timer.is_none() {
+        let flags = self.ecn.take_flags().and_if(fin, Flags::FIN);
+        if self.timer.due().is_none() {
             self.start_timer(now);
         }
-        if self.config.one_sample && self.timed.is_none() {
-            self.timed = Some((number, now));
+        if self.config.one_sample {
+            self.timer.time_segment(number, now);
         }
         let segment =
             Segment { flags, sequence: self.sequence(offset), payload: payload as u32, ..self.empty(now) };
@@ -117,7 +95,7 @@ impl<C: Controller> TcpSender<C> {
     /// The retransmission timer starts (RFC 6298 rule 5.1), or what comes before it.
     #[cold]
     fn start_timer(&mut self, now: Time) {
-        self.timer = Some(now + self.rto.timeout);
+        self.timer.restart(now);
         if self.rack.is_some() {
             self.start_timer_by_time(now);
         }
@@ -130,8 +108,7 @@ impl<C: Controller> TcpSender<C> {
         if !self.admits(self.board.sent(number).size(), true) {
             return None;
         }
-        self.progress.forced = false;
-        self.progress.high_rxt = self.progress.high_rxt.max(number + 1);
+        self.progress.on_resent(number);
         self.board.resend(number, now);
         self.note_again(now, number);
         Some(number)
@@ -140,10 +117,9 @@ impl<C: Controller> TcpSender<C> {
     /// The segment that leaves again though it is not known to be lost, because nothing lost and nothing new may leave:
     /// RFC 6675 section 4, NextSeg rules 3 and 4.
     fn next_doubtful(&self) -> Option<Doubtful> {
-        let progress = &self.progress;
         let waiting = (self.buffer.written - self.board.end_offset).min(self.mss);
         let has_new = waiting > 0 && self.fits(waiting);
-        if progress.until.is_none()
+        if !self.progress.is_fast()
             || self.config.recovery != RecoveryKind::Sack
             || self.board.lost > 0
             || self.board.is_empty()
@@ -151,15 +127,15 @@ impl<C: Controller> TcpSender<C> {
         {
             return None;
         }
-        if let Some(number) = self.board.next_doubtful(progress.high_rxt) {
+        if let Some(number) = self.board.next_doubtful(self.progress.high_rxt()) {
             return Some(Doubtful::Between(number));
         }
-        let may_rescue = self.board.first_offset > progress.rescue_rxt;
+        let may_rescue = self.progress.may_rescue(self.board.first_offset);
         may_rescue.then(|| self.board.highest_missing().map(Doubtful::Highest))?
     }
 
     fn wants_to_send_doubtful(&self) -> bool {
-        self.progress.until.is_some()
+        self.progress.is_fast()
             && self.admits(self.config.packet_size, false)
             && self.next_doubtful().is_some()
     }
@@ -177,12 +153,12 @@ impl<C: Controller> TcpSender<C> {
         match doubtful {
             // Both copies count as in flight until it is known to be lost.
             Doubtful::Between(_) => {
-                self.progress.high_rxt = number + 1;
+                self.progress.on_resent_in_doubt(number);
                 self.board.set(number, State::Twice);
             }
             // It counts as often as before.
             Doubtful::Highest(_) => {
-                self.progress.rescue_rxt = self.progress.until.unwrap_or(u64::MAX);
+                self.progress.on_rescue();
                 self.tell(now, Recovery::Lost { lost: size });
             }
         }
@@ -195,15 +171,10 @@ impl<C: Controller> TcpSender<C> {
     fn note_again(&mut self, now: Time, number: u64) {
         self.counters.retransmissions += 1;
         // Of another one than the first nobody knows which copy lets an acknowledgement advance.
-        let tells = number == self.board.first && self.progress.unanswered == Some(0);
-        if tells && self.config.timestamps {
-            self.progress.first_again = Some(stamp(now));
-        }
-        self.progress.unanswered = self.progress.unanswered.map(|count| count + 1);
-        if self.timed.is_some_and(|(timed, _)| timed == number) {
-            self.timed = None;
-        }
-        if self.timer.is_none() {
+        let tells = number == self.board.first && self.config.timestamps;
+        self.progress.on_again(tells.then(|| stamp(now)));
+        self.timer.forget_segment(number);
+        if self.timer.due().is_none() {
             self.start_timer(now);
         }
         if self.rack.is_some() {
@@ -217,24 +188,13 @@ impl<C: Controller> TcpSender<C> {
     pub(super) fn again(&self, now: Time, number: u64) -> Transmit<Segment> {
         let sent = *self.board.sent(number);
         let segment = Segment {
-            flags: self.says.and_if(sent.last, Flags::FIN),
+            flags: self.ecn.flags().and_if(sent.last, Flags::FIN),
             sequence: self.sequence(sent.start),
             payload: sent.payload,
             ..self.empty(now)
         };
         // RFC 3168 section 6.1.5: what is sent again is not ECN-capable.
         transmit(segment, Ecn::NotEct, now)
-    }
-
-    #[inline(always)]
-    fn tell_sent(&mut self, now: Time, sequence: u64, size: Bytes, app_limited: bool) {
-        self.pacer.on_sent(now, size);
-        if let Some(prr) = &mut self.progress.prr {
-            prr.on_sent(size);
-        }
-        let sent = SentPacket { stream: STREAM, sequence, size, probe: None, app_limited };
-        let update = self.controller.on_sent(now, &sent);
-        self.apply(now, update);
     }
 }
 

@@ -78,7 +78,7 @@ impl<F: Ccids> Connection<F> {
         {
             return Err(SendError::Closed);
         }
-        if !self.peer_listening {
+        if !self.listeners.is_peer_listening() {
             return Err(SendError::NotListening);
         }
         let found = Bytes::new(payload.len() as u64);
@@ -89,18 +89,14 @@ impl<F: Ccids> Connection<F> {
             return Err(SendError::QueueFull { max: self.config.send_queue });
         }
         let count = count.min(self.config.send_queue - self.queue.len());
-        self.queue_bytes += self.on_link_all(&payload, count);
-        self.queue.push(Queued { payload, since: now, count });
+        let bytes = self.on_link_all(&payload, count);
+        self.queue.push(Queued { payload, since: now, count }, bytes);
         Ok(count)
     }
 
     /// The next event, the oldest first.
     pub fn poll_event(&mut self) -> Option<Event> {
-        let event = self.events.pop_front();
-        if let Some(Event::Received { .. }) = event {
-            self.waiting -= 1;
-        }
-        event
+        self.events.pop()
     }
 
     /// Closes once everything that waits has left: the server by CloseReq, or by Close if it holds TIMEWAIT.
@@ -113,17 +109,17 @@ impl<F: Ccids> Connection<F> {
 
     /// The application reads no more: what arrives is reported with drop code 1 (RFC 4340 section 11.7.2).
     pub fn stop_listening(&mut self) {
-        self.listening = false;
+        self.listeners.stop_own();
     }
 
     /// The application does not keep up, or does again: acknowledgements say so (RFC 4340 section 11.6).
     pub fn set_slow(&mut self, slow: bool) {
-        self.slow = slow;
+        self.listeners.set_own_slow(slow);
     }
 
     /// Whether the other end said within a round trip that it does not keep up.
     pub fn is_peer_slow(&self, now: Time) -> bool {
-        now < self.peer_slow_until
+        self.listeners.is_peer_slow(now)
     }
 
     /// The largest datagram that [`Connection::send`] takes (MPS, RFC 4340 section 14).
@@ -140,8 +136,8 @@ impl<F: Ccids> Connection<F> {
     /// header out, 0 if it does not say (RFC 4340 section 14.1). `sequence` is the number in the packet it returned.
     pub fn on_too_big(&mut self, now: Time, sequence: Option<SequenceNumber>, next_hop: Bytes) -> TooBig {
         let ours = sequence.is_some_and(|sequence| {
-            let number = self.gss + sequence.since(self.iss.plus(self.gss));
-            self.gss >= 0 && self.sent.sent_at(number).is_some()
+            let number = self.sequences.of_sent(sequence);
+            self.sequences.gss() >= 0 && self.sent.sent_at(number).is_some()
         });
         if !ours {
             self.counters.ignored += 1;
@@ -150,7 +146,7 @@ impl<F: Ccids> Connection<F> {
         let verdict = self.path.on_too_big(now, next_hop.as_u64());
         if verdict == TooBig::Lowered {
             let max = self.discard_too_large(now);
-            self.tell(Event::MaxDatagram(max));
+            self.events.notice(Event::MaxDatagram(max));
         }
         verdict
     }
@@ -183,7 +179,7 @@ impl<F: Ccids> Connection<F> {
     /// The application had no use for a datagram that was delivered: the other end hears why. An earlier word on a packet is never taken
     /// back (RFC 4340 section 11.7).
     pub fn report_dropped(&mut self, sequence: SequenceNumber, code: DropCode) {
-        let number = self.gsr + sequence.since(self.isr.plus(self.gsr));
+        let number = self.sequences.of_received(sequence);
         self.received.set_dropped(number, code);
     }
 
@@ -210,7 +206,7 @@ impl<F: Ccids> Connection<F> {
 
     /// Bytes that wait to be sent, headers in.
     pub fn queued_bytes(&self) -> Bytes {
-        self.queue_bytes
+        self.queue.bytes()
     }
 
     /// When the datagram at the head of the queue began to wait.
@@ -280,23 +276,23 @@ impl<F: Ccids> Connection<F> {
     }
 
     pub(super) fn count_queue(&mut self) {
-        self.queue_bytes = self.queue.rows().map(|row| self.on_link_all(&row.payload, row.count)).sum();
+        self.queue.count(self.on_link(&Payload::EMPTY));
     }
 
     fn queue_state(&self, now: Time) -> SendQueueState {
         SendQueueState {
             stream: StreamId(0),
-            bytes: self.queue_bytes,
+            bytes: self.queue.bytes(),
             packets: self.queue.len() as u64,
             oldest: self.queue.front().map(|queued| now.saturating_since(queued.since)),
-            newest_frame: self.offered.min(self.queue_bytes),
+            newest_frame: self.queue.newest_frame(),
             greedy: self.greedy,
         }
     }
 
     /// Congestion control hears of a frame that was queued.
     pub(crate) fn offer(&mut self, now: Time, bytes: Bytes) {
-        self.offered = bytes;
+        self.queue.note_offered(bytes);
         let queue = self.queue_state(now);
         let offered = Offered { stream: StreamId(0), bytes, frame_end: true };
         self.steer(now, |sender| sender.on_offered(now, &offered, &queue));
@@ -363,13 +359,13 @@ impl<F: Ccids> Connection<F> {
     /// Data arrived: whether it is for the application, or why not.
     #[inline(always)]
     pub(super) fn deliver(&mut self, corrupt: bool) -> Result<Delivered, DropCode> {
-        if !self.listening {
+        if !self.listeners.is_own_listening() {
             return Err(DropCode::NotListening);
         }
         if corrupt && !self.config.deliver_corrupt {
             return Err(DropCode::Corrupt);
         }
-        if self.waiting >= self.config.receive_queue {
+        if self.events.datagrams() >= self.config.receive_queue {
             return Err(DropCode::ReceiveBuffer);
         }
         self.counters.delivered += 1;
@@ -383,7 +379,6 @@ impl<F: Ccids> Connection<F> {
         payload: Payload,
         delivered: Delivered,
     ) {
-        self.waiting += 1;
-        self.events.push_back(Event::Received { sequence, payload, corrupt: delivered.corrupt });
+        self.events.push(Event::Received { sequence, payload, corrupt: delivered.corrupt });
     }
 }

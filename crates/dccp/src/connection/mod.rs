@@ -4,9 +4,13 @@
 //! until there is nothing, then [`Connection::next_timeout`].
 
 mod application;
+mod events;
+mod heard;
+mod listeners;
 mod options;
 mod receive;
 mod send_queue;
+mod sequences;
 mod state;
 mod timers;
 mod transmit;
@@ -20,6 +24,9 @@ use super::mtu::PathMtu;
 use super::negotiation::{Features, Location, NegotiationState};
 use super::received::Received;
 use super::sent::Sent;
+use events::Events;
+use heard::Heard;
+use listeners::Listeners;
 use paceline_cc::ccid::ccid2::AckPath;
 use paceline_cc::ccid::{RTT_UNKNOWN, quiescent_after};
 use paceline_cc::{Allowance, Limits, PacketResult};
@@ -29,16 +36,13 @@ use paceline_wire::dccp::{
     Body, Packet, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode,
 };
 use send_queue::{Queued, SendQueue};
-use std::collections::VecDeque;
+use sequences::Sequences;
 
 pub use application::SendError;
 pub use state::{DccpCounters, Ended, Event, State};
 
 /// No round trip is taken for shorter: timers would follow each other without end.
 const SHORTEST_RTT: TimeDelta = TimeDelta::from_millis(1);
-
-/// Events that wait at most, datagrams and the end apart.
-const MOST_NOTICES: usize = 64;
 
 /// Packets and options to be sent besides data. One of each waits at most.
 #[derive(Clone, Debug, Default)]
@@ -80,15 +84,7 @@ pub struct Connection<F: Ccids> {
     state: State,
     /// When the present state began.
     since: Time,
-    pub(crate) iss: SequenceNumber,
-    isr: SequenceNumber,
-    // Numbers count from the first packet of each side: ISS and ISR are 0, and nothing wraps.
-    gss: i64,
-    gsr: i64,
-    gar: i64,
-    osr: i64,
-    /// Our first number in OPEN.
-    first_open: i64,
+    sequences: Sequences,
     /// Whether the other end acknowledged something that was sent in OPEN.
     proven: bool,
     features: Features,
@@ -104,14 +100,9 @@ pub struct Connection<F: Ccids> {
     key_frame_wanted: bool,
     pacer: Pacer,
     queue: SendQueue,
-    queue_bytes: Bytes,
-    /// Bytes that congestion control was told of last, headers in: the newest frame.
-    offered: Bytes,
     /// Whether a source that always has more fills the queue.
     pub(crate) greedy: bool,
-    events: VecDeque<Event>,
-    /// Datagrams among the events.
-    waiting: usize,
+    events: Events,
     pending: Pending,
     repeat: Option<Repeat>,
     cookies: Vec<Vec<u8>>,
@@ -122,18 +113,9 @@ pub struct Connection<F: Ccids> {
     /// Consecutive packets without data sent last.
     ndp_run: u64,
     timestamp_sent: Option<Time>,
-    /// When the newest acknowledgeable packet arrived.
-    newest_at: Time,
-    heard: Time,
-    /// The newest data packet that arrived, and when the last one did.
-    data_heard: Option<(i64, Time)>,
-    /// When a Sync last asked whether anybody is there.
-    probed: Option<Time>,
+    heard: Heard,
     close_requested: bool,
-    listening: bool,
-    peer_listening: bool,
-    slow: bool,
-    peer_slow_until: Time,
+    listeners: Listeners,
     path: PathMtu,
     syncs: RateLimit,
     resets: RateLimit,
@@ -160,7 +142,7 @@ impl<F: Ccids> Connection<F> {
 
     /// A client that never was goes to REQUEST; what began, or is over, stays as it is.
     pub(crate) fn open(&mut self, now: Time) {
-        if self.state == State::Closed && self.gss < 0 {
+        if self.state == State::Closed && self.sequences.gss() < 0 {
             self.begin(now, State::Request);
             self.repeat = Some(Repeat { due: now, interval: self.config.request_interval });
         }
@@ -168,7 +150,7 @@ impl<F: Ccids> Connection<F> {
 
     fn begin(&mut self, now: Time, state: State) {
         self.enter(now, state);
-        (self.newest_at, self.heard) = (now, now);
+        self.heard = Heard::since(now);
     }
 
     /// A server in RESPOND: the connection that `request` asks for; none if that is no Request.
@@ -183,8 +165,7 @@ impl<F: Ccids> Connection<F> {
         let Body::Request { service } = request.body else { return None };
         let mut server = Connection::new(config, ccids, true, request.ports.reversed(), service, iss);
         server.begin(now, State::Respond);
-        server.isr = request.sequence;
-        server.gsr = 0;
+        server.sequences.begin(request.sequence, true);
         server.on_packet(now, request, ecn);
         Some(server)
     }
@@ -205,13 +186,7 @@ impl<F: Ccids> Connection<F> {
             service,
             state: State::Closed,
             since: Time::ZERO,
-            iss,
-            isr: SequenceNumber::ZERO,
-            gss: -1,
-            gsr: -1,
-            gar: 0,
-            osr: 0,
-            first_open: i64::MAX,
+            sequences: Sequences::new(iss),
             proven: false,
             features,
             received: Received::new(),
@@ -225,11 +200,8 @@ impl<F: Ccids> Connection<F> {
             key_frame_wanted: false,
             pacer: Pacer::new(config.late),
             queue: SendQueue::default(),
-            queue_bytes: Bytes::ZERO,
-            offered: Bytes::ZERO,
             greedy: false,
-            events: VecDeque::new(),
-            waiting: 0,
+            events: Events::default(),
             pending: Pending::default(),
             repeat: None,
             cookies: Vec::new(),
@@ -238,15 +210,9 @@ impl<F: Ccids> Connection<F> {
             srtt: None,
             ndp_run: 0,
             timestamp_sent: None,
-            newest_at: Time::ZERO,
-            heard: Time::ZERO,
-            data_heard: None,
-            probed: None,
+            heard: Heard::since(Time::ZERO),
             close_requested: false,
-            listening: true,
-            peer_listening: true,
-            slow: false,
-            peer_slow_until: Time::ZERO,
+            listeners: Listeners::new(),
             path: PathMtu::new(config.mtu.as_u64(), config.probe_mtu.map(Bytes::as_u64)),
             syncs: RateLimit::new(config.syncs_per_second),
             resets: RateLimit::new(config.resets_per_second),
@@ -254,6 +220,11 @@ impl<F: Ccids> Connection<F> {
             config: config.clone(),
             ccids,
         }
+    }
+
+    /// The first packet will have this number. Before anything is sent.
+    pub(crate) fn set_initial_number(&mut self, iss: SequenceNumber) {
+        self.sequences.set_iss(iss);
     }
 
     /// State of the connection.
@@ -301,7 +272,7 @@ impl<F: Ccids> Connection<F> {
     /// (RFC 4340 section 11.1). No data came for the greater of 0.2 s and two round trips (RFC 4342 section 6.4); under
     /// CCID 2 it must also have acknowledged what it was told of all its data (RFC 4341 section 6.2.1).
     pub fn is_peer_quiescent(&self, now: Time) -> bool {
-        let Some((newest, at)) = self.data_heard else { return true };
+        let Some((newest, at)) = self.heard.data() else { return true };
         let silent = now.saturating_since(at) >= quiescent_after(self.srtt);
         silent && (self.ccid(Location::Remote) != CCID_2 || self.received.is_confirmed(newest))
     }
@@ -361,7 +332,7 @@ impl<F: Ccids> Connection<F> {
         }
         // A new controller hears of what waits already.
         if !self.queue.is_empty() {
-            self.offer(now, self.queue_bytes);
+            self.offer(now, self.queue.bytes());
         }
     }
 
@@ -374,27 +345,21 @@ impl<F: Ccids> Connection<F> {
                 || self.features.is_on(Location::Remote, FeatureId::SendAckVector))
     }
 
-    /// Tells the application; of what may come again and again only so many wait.
-    fn tell(&mut self, event: Event) {
-        if self.events.len() - self.waiting < MOST_NOTICES {
-            self.events.push_back(event);
-        }
-    }
-
     fn end(&mut self, now: Time, state: State, reason: ResetReason, by_peer: bool) {
         self.enter(now, state);
-        (self.queue, self.queue_bytes) = (SendQueue::default(), Bytes::ZERO);
+        self.queue = SendQueue::default();
         (self.sender, self.receiver) = (None, None);
         (self.received, self.sent) = (Received::new(), Sent::default());
         self.pending = Pending { reset: self.pending.reset.take(), ..Pending::default() };
         self.acks = Acknowledge::default();
-        self.events.push_back(Event::Closed(Ended { reason, by_peer }));
+        self.events.push(Event::Closed(Ended { reason, by_peer }));
     }
 
     /// Ends the connection with a Reset.
     fn reset(&mut self, now: Time, reason: ResetReason) {
         // The packet that is the reason counts as received; before any the number is zero (section 8.1.1).
-        let acknowledgment = if self.gsr >= 0 { self.isr.plus(self.gsr) } else { SequenceNumber::ZERO };
+        let received = self.sequences.gsr() >= 0;
+        let acknowledgment = if received { self.sequences.newest_received() } else { SequenceNumber::ZERO };
         let body = Body::Reset { acknowledgment, reason };
         let reset = self.emit(now, body, Payload::EMPTY).packet;
         self.pending.reset = Some(reset);

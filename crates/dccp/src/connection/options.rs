@@ -62,7 +62,10 @@ impl<F: Ccids> Connection<F> {
         read: &mut Read,
     ) -> Result<(), ResetReason> {
         let (mut mandatory, mut features) = (false, false);
-        if kind == PacketType::Response && self.state == State::PartOpen && numbers.sequence >= self.gsr {
+        if kind == PacketType::Response
+            && self.state == State::PartOpen
+            && numbers.sequence >= self.sequences.gsr()
+        {
             // Cookies are those of the Response that is acknowledged (section 8.1.4).
             self.cookies.clear();
         }
@@ -134,7 +137,9 @@ impl<F: Ccids> Connection<F> {
                 return Ok(known(read.told.dropped));
             }
             // The newest packet's is echoed: a late packet's is older.
-            DccpOption::Timestamp(value) if numbers.sequence >= self.gsr || self.pending.echo.is_none() => {
+            DccpOption::Timestamp(value)
+                if numbers.sequence >= self.sequences.gsr() || self.pending.echo.is_none() =>
+            {
                 self.pending.echo = Some((*value, now));
             }
             DccpOption::Timestamp(_) => {}
@@ -174,7 +179,7 @@ impl<F: Ccids> Connection<F> {
     ) -> Result<bool, ResetReason> {
         let newest = match self.state {
             State::Request => true,
-            State::PartOpen => sequence >= self.gsr,
+            State::PartOpen => sequence >= self.sequences.gsr(),
             _ => false,
         };
         if kind == PacketType::Response && newest {
@@ -206,7 +211,7 @@ impl<F: Ccids> Connection<F> {
             self.count_queue();
             self.discard_too_large(now);
         }
-        self.tell(Event::Feature(change));
+        self.events.notice(Event::Feature(change));
     }
 
     /// Tells the packet's acknowledgements to the histories and to congestion control.
@@ -227,7 +232,7 @@ impl<F: Ccids> Connection<F> {
             }
         }
         if read.slow {
-            self.peer_slow_until = now + self.rtt();
+            self.listeners.set_peer_slow(now + self.rtt());
             self.report(now, &Report::Ccid(CcidReport::SlowReceiver));
         }
         let Some(acknowledgment) = numbers.acknowledgment else { return };
@@ -237,7 +242,7 @@ impl<F: Ccids> Connection<F> {
             self.sample(now.saturating_since(sent));
             if self.path.on_sync_ack(now, acknowledgment) {
                 let max = self.max_datagram();
-                self.tell(Event::MaxDatagram(max));
+                self.events.notice(Event::MaxDatagram(max));
             }
         }
         if matches!(kind, PacketType::Sync | PacketType::SyncAck) {
@@ -250,23 +255,24 @@ impl<F: Ccids> Connection<F> {
         }
         self.received.on_acknowledged(acknowledgment);
         self.acks.of_acknowledgment |= read.told.any;
-        if told.not_listening && self.peer_listening {
-            self.peer_listening = false;
+        if told.not_listening && self.listeners.stop_peer() {
             self.discard_queue(now);
-            self.tell(Event::NotListening);
+            self.events.notice(Event::NotListening);
         }
         self.tell_sender(now, acknowledgment, read);
         self.widen_window(now, acknowledgment);
         // A packet before the window of acknowledgements is never asked for again.
-        self.sent.forget_before(self.gss + 1 - 2 * self.window(Location::Local));
+        self.sent.forget_before(self.sequences.gss() + 1 - 2 * self.window(Location::Local));
     }
 
     /// The Sequence Window is to be about five times what is sent in a round trip (section 7.5.2).
     fn widen_window(&mut self, now: Time, acknowledgment: i64) {
         let lately = |sent: Time| now.saturating_since(sent) <= self.rtt() * 2;
         let (location, window) = (Location::Local, FeatureId::SequenceWindow);
-        let (wanted, value) =
-            (5 * (self.gss - acknowledgment).unsigned_abs(), self.features.value(location, window));
+        let (wanted, value) = (
+            5 * (self.sequences.gss() - acknowledgment).unsigned_abs(),
+            self.features.value(location, window),
+        );
         let stable = self.features.state(location, window) == NegotiationState::Stable;
         if value < wanted.min(WIDEST_WINDOW)
             && stable

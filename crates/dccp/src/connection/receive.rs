@@ -94,8 +94,7 @@ impl<F: Ccids> Connection<F> {
             self.counters.ignored += 1;
             return None;
         };
-        self.heard = now;
-        self.probed = None;
+        self.heard.on_valid(now);
         // Step 7.
         if self.is_unexpected(kind, numbers.sequence) {
             self.counters.ignored += 1;
@@ -110,8 +109,8 @@ impl<F: Ccids> Connection<F> {
     fn prepare_request(&mut self, now: Time, packet: &Packet) -> bool {
         let acknowledged = self.acknowledged(packet).is_some_and(|number| self.acknowledgment_window(number));
         match packet.packet_type() {
-            PacketType::Response if acknowledged => (self.isr, self.gsr) = (packet.sequence, 0),
-            PacketType::Reset if acknowledged => (self.isr, self.gsr) = (packet.sequence, -1),
+            PacketType::Response if acknowledged => self.sequences.begin(packet.sequence, true),
+            PacketType::Reset if acknowledged => self.sequences.begin(packet.sequence, false),
             // No reset answers a reset: two ends in REQUEST would go on for ever.
             PacketType::Reset => return false,
             kind => {
@@ -138,10 +137,10 @@ impl<F: Ccids> Connection<F> {
 
     #[inline(always)]
     fn acknowledged(&self, packet: &Packet) -> Option<i64> {
-        let reference = self.iss.plus(self.gss);
+        let reference = self.sequences.newest_sent();
         packet.body.acknowledgment().map(|number| {
             let number = if packet.short { SequenceNumber::extend(number.low(), reference) } else { number };
-            self.gss + number.since(reference)
+            self.sequences.of_sent(number)
         })
     }
 
@@ -152,15 +151,12 @@ impl<F: Ccids> Connection<F> {
 
     /// [SWL, SWH] (section 7.5.1).
     pub(super) fn sequence_window(&self) -> (i64, i64) {
-        // Shifted: nothing is negative, which a division would have to look at.
-        let width = self.window(Location::Remote);
-        ((self.gsr + 1 - (width >> 2)).max(0), self.gsr + ((3 * width + 3) >> 2))
+        self.sequences.sequence_window(self.window(Location::Remote))
     }
 
     /// AWL <= number <= AWH (section 7.5.1).
     fn acknowledgment_window(&self, number: i64) -> bool {
-        let low = (self.gss + 1 - self.window(Location::Local)).max(0);
-        (low..=self.gss).contains(&number)
+        self.sequences.is_in_acknowledgment_window(number, self.window(Location::Local))
     }
 
     /// Steps 5 and 6: the packet's numbers if they are valid.
@@ -171,7 +167,7 @@ impl<F: Ccids> Connection<F> {
         }
         let newest = self.newest_received();
         let numbers = Numbers {
-            sequence: self.gsr + packet.full_sequence(newest).since(newest),
+            sequence: self.sequences.of_received(packet.full_sequence(newest)),
             acknowledgment: self.acknowledged(packet),
         };
         let (sequence, acknowledgment) = (numbers.sequence, numbers.acknowledgment);
@@ -180,14 +176,13 @@ impl<F: Ccids> Connection<F> {
         let (low, high, acknowledges) = match kind {
             // More stringent while packets arrive (section 7.5.3).
             PacketType::Sync | PacketType::SyncAck => {
-                let active =
-                    now.saturating_since(self.heard) <= self.rtt() * 3 && self.received.newest().is_some();
+                let active = self.heard.silence(now) <= self.rtt() * 3 && self.received.newest().is_some();
                 (low, if active { high } else { FARTHEST }, acknowledges)
             }
             // From GAR on, though that be before AWL.
             PacketType::CloseReq | PacketType::Close | PacketType::Reset => {
-                let known = |number| (self.gar..=self.gss).contains(&number);
-                (self.gsr + 1, high, acknowledgment.is_some_and(known))
+                let known = acknowledgment.is_some_and(|number| self.sequences.is_from_gar(number));
+                (self.sequences.gsr() + 1, high, known)
             }
             _ => (low, high, acknowledges),
         };
@@ -202,10 +197,7 @@ impl<F: Ccids> Connection<F> {
             }
             return None;
         }
-        self.gsr = self.gsr.max(sequence);
-        if let Some(number) = acknowledgment.filter(|_| kind != PacketType::Sync) {
-            self.gar = self.gar.max(number);
-        }
+        self.sequences.count_received(sequence, acknowledgment.filter(|_| kind != PacketType::Sync));
         Some(numbers)
     }
 
@@ -220,7 +212,7 @@ impl<F: Ccids> Connection<F> {
     /// Step 7.
     #[inline(always)]
     fn is_unexpected(&self, kind: PacketType, sequence: i64) -> bool {
-        let late = self.state >= State::Open && sequence >= self.osr;
+        let late = self.state >= State::Open && self.sequences.is_since_open(sequence);
         match kind {
             PacketType::CloseReq => self.server,
             PacketType::Response => self.server || late,
@@ -333,7 +325,7 @@ impl<F: Ccids> Connection<F> {
         self.received.accept(numbers.sequence, arrived, marked);
         match arrived {
             Arrived::New { missing } => {
-                self.newest_at = now;
+                self.heard.on_newest(now);
                 if missing > 0 && i128::from(ndp_count) < i128::from(missing) {
                     self.counters.data_gaps += 1;
                 }
@@ -386,13 +378,13 @@ impl<F: Ccids> Connection<F> {
                 self.enter(now, State::PartOpen);
                 self.repeat = Some(Repeat { due: now, interval: self.config.partopen_interval });
                 self.make_halves(now);
-                self.events.push_back(Event::Connected);
+                self.events.push(Event::Connected);
             }
             State::Respond if kind == PacketType::Request => self.pending.response = true,
             State::Respond => {
                 self.enter_open(now, numbers.sequence);
                 self.make_halves(now);
-                self.events.push_back(Event::Connected);
+                self.events.push(Event::Connected);
                 // The client waits in PARTOPEN for any packet from OPEN (section 8.1, line 4).
                 self.answer_part_open(now, kind);
             }
@@ -405,7 +397,7 @@ impl<F: Ccids> Connection<F> {
         }
         if let Some(number) = numbers.acknowledgment.filter(|_| self.server && !self.proven) {
             // A client that had but a Sync from OPEN is in PARTOPEN still (step 12).
-            self.proven = number >= self.first_open && self.sent.was_no_sync(number);
+            self.proven = self.sequences.was_sent_open(number) && self.sent.was_no_sync(number);
             if !self.proven
                 && self.state == State::Open
                 && matches!(kind, PacketType::Ack | PacketType::DataAck)
@@ -424,9 +416,8 @@ impl<F: Ccids> Connection<F> {
     }
 
     fn enter_open(&mut self, now: Time, sequence: i64) {
-        self.osr = sequence;
+        self.sequences.open(sequence);
         self.enter(now, State::Open);
-        self.first_open = self.gss + 1;
     }
 
     /// Application data: step 16, checksums, drop codes, and when to acknowledge.
@@ -454,8 +445,7 @@ impl<F: Ccids> Connection<F> {
         };
         let mut delivered = None;
         if data && !matches!(arrived, Arrived::Duplicate) {
-            let newest = self.data_heard.map_or(numbers.sequence, |(newest, _)| newest.max(numbers.sequence));
-            self.data_heard = Some((newest, now));
+            self.heard.on_data(now, numbers.sequence);
             let once = match kind {
                 PacketType::Request => self.state == State::Respond && !self.early_received,
                 PacketType::Response => first_response,
@@ -497,6 +487,6 @@ impl<F: Ccids> Connection<F> {
 
     /// The greatest number received.
     fn newest_received(&self) -> SequenceNumber {
-        self.isr.plus(self.gsr)
+        self.sequences.newest_received()
     }
 }

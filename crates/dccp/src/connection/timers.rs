@@ -105,8 +105,7 @@ impl<F: Ccids> Connection<F> {
 
     fn idle_due(&self) -> Option<Time> {
         let timeout = self.config.idle_timeout.filter(|_| self.state == State::Open)?;
-        let intervals = if self.probed.is_some() { 2 } else { 1 };
-        Some(self.heard + timeout * intervals)
+        Some(self.heard.due(timeout))
     }
 
     /// A timeout is due; ask [`Connection::poll_transmit`] afterwards.
@@ -120,11 +119,10 @@ impl<F: Ccids> Connection<F> {
             return;
         }
         if self.idle_due().is_some_and(|due| due <= now) {
-            if self.probed.is_some() {
+            if !self.heard.ask() {
                 self.reset(now, ResetReason::new(ResetCode::ABORTED));
                 return;
             }
-            self.probed = Some(now);
             self.pending.sync = Some(None);
         }
         if self.state < State::PartOpen || matches!(self.state, State::Closed | State::TimeWait) {

@@ -104,7 +104,7 @@ impl<F: Ccids> Connection<F> {
     fn poll_sync(&mut self, now: Time) -> Option<Transmit<Packet>> {
         if let Some(number) = self.pending.sync.take() {
             self.counters.syncs += 1;
-            let acknowledgment = number.unwrap_or(self.isr.plus(self.gsr.max(0)));
+            let acknowledgment = number.unwrap_or(self.sequences.on_wire(self.sequences.gsr().max(0)));
             return Some(self.emit(now, Body::Sync { acknowledgment }, Payload::EMPTY));
         }
         let acknowledgment = self.pending.sync_ack.take()?;
@@ -139,7 +139,7 @@ impl<F: Ccids> Connection<F> {
         let over = probe.packet.size().as_u64().saturating_sub(size);
         probe.packet.payload = Payload::dummy(padding.saturating_sub(over as u32), now);
         self.counters.syncs += 1;
-        self.path.on_probe(now, self.gss, size, self.rtt() * 3);
+        self.path.on_probe(now, self.sequences.gss(), size, self.rtt() * 3);
         probe.size = self.size_of(&probe.packet);
         probe
     }
@@ -165,8 +165,8 @@ impl<F: Ccids> Connection<F> {
             }
             return self.poll_acknowledgment(now);
         }
-        let (payload, since) = self.queue.pop()?;
-        self.queue_bytes -= self.on_link(&payload);
+        let size = self.on_link(&self.queue.front()?.payload);
+        let (payload, since) = self.queue.pop(size)?;
         if acknowledges {
             let body = Body::DataAck { acknowledgment: self.acknowledgment() };
             return Some(self.emit_apart(now, body, payload, since));
@@ -213,8 +213,13 @@ impl<F: Ccids> Connection<F> {
         };
         // Under a slow receiver the rate must not grow (section 11.6): controllers do not grow what is not used.
         let app_limited = self.queue.is_empty() || self.is_peer_slow(now);
-        let packet =
-            SentPacket { stream: StreamId(0), sequence: self.gss as u64, size, probe: None, app_limited };
+        let packet = SentPacket {
+            stream: StreamId(0),
+            sequence: self.sequences.gss() as u64,
+            size,
+            probe: None,
+            app_limited,
+        };
         self.steer(now, |sender| sender.on_sent(now, &packet));
     }
 
@@ -247,7 +252,7 @@ impl<F: Ccids> Connection<F> {
 
     /// The greatest number received of an acknowledgeable packet; zero before there is one.
     pub(super) fn acknowledgment(&self) -> SequenceNumber {
-        self.received.newest().map_or(SequenceNumber::ZERO, |newest| self.isr.plus(newest))
+        self.received.newest().map_or(SequenceNumber::ZERO, |newest| self.sequences.on_wire(newest))
     }
 
     fn is_short(&self, kind: PacketType) -> bool {
@@ -283,7 +288,7 @@ impl<F: Ccids> Connection<F> {
     #[inline(always)]
     fn emit_queued(&mut self, now: Time, body: Body, payload: Payload, queued: Time) -> Transmit<Packet> {
         let (kind, length) = (body.packet_type(), payload.len());
-        self.gss += 1;
+        let number = self.sequences.count_sent();
         let short = self.is_short(kind);
         let mut options = Options::new();
         if kind != PacketType::Data || self.may_have_small_options() {
@@ -299,7 +304,7 @@ impl<F: Ccids> Connection<F> {
             }
         }
         if matches!(kind, PacketType::Ack | PacketType::DataAck) {
-            self.received.told_in(self.gss);
+            self.received.told_in(number);
             self.acks.on_acknowledged(now);
         }
         if self.state == State::PartOpen {
@@ -308,12 +313,12 @@ impl<F: Ccids> Connection<F> {
         self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run + 1 };
         self.counters.sent += 1;
         let size = self.counted_size(kind.header_with(short, &options), short, length);
-        self.sent.push(self.gss, now, size, kind);
+        self.sent.push(number, now, size, kind);
         if data {
             self.counters.data_sent += 1;
             self.tell_sent(now, size);
         }
-        let (ports, sequence) = (self.ports, self.iss.plus(self.gss));
+        let (ports, sequence) = (self.ports, self.sequences.newest_sent());
         // Made last: a packet is large, and lies where it is returned.
         Transmit {
             packet: Packet { ports, ccval, coverage, short, sequence, body, options, payload },
@@ -376,7 +381,14 @@ impl<F: Ccids> Connection<F> {
             let confirms = kind.has_acknowledgment();
             let feature_room = room.saturating_sub(reserved).min(3 * LARGEST_FEATURE);
             let rtt = self.rtt();
-            self.features.attach(now, self.gss, rtt, (handshake, confirms), feature_room, options);
+            self.features.attach(
+                now,
+                self.sequences.gss(),
+                rtt,
+                (handshake, confirms),
+                feature_room,
+                options,
+            );
             room -= options[before..].iter().map(DccpOption::encoded_len).sum::<usize>().min(room);
         }
         if kind == PacketType::Ack {
@@ -395,7 +407,7 @@ impl<F: Ccids> Connection<F> {
             options.append(&mut vectors);
         }
         if has_numbers {
-            let waited = now.saturating_since(self.newest_at);
+            let waited = self.heard.waited(now);
             let reported = self.report_is_due(now) && self.write_report(now, options);
             if reported || waited >= WORTH_TELLING {
                 options.push(DccpOption::ElapsedTime(time_steps(waited)));
@@ -419,7 +431,7 @@ impl<F: Ccids> Connection<F> {
 
     /// Whether a packet may have a small option. Mostly none has.
     fn may_have_small_options(&self) -> bool {
-        self.slow
+        self.listeners.is_own_slow()
             || self.ndp_run > 0 && self.features.is_on(Location::Local, FeatureId::SendNdpCount)
             || self.config.data_checksum
             || self.pending.echo.is_some()
@@ -449,7 +461,7 @@ impl<F: Ccids> Connection<F> {
             }
             fits
         };
-        if self.slow {
+        if self.listeners.is_own_slow() {
             small(DccpOption::SlowReceiver, false);
         }
         if self.ndp_run > 0 && self.features.is_on(Location::Local, FeatureId::SendNdpCount) {

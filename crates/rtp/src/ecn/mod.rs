@@ -31,9 +31,40 @@ names! {
     }
 }
 
+/// The codepoints of one flow.
+#[derive(Clone, Debug)]
+pub(super) struct FlowEcn {
+    /// The codepoint that packets are to leave with.
+    wanted: Ecn,
+    /// The check of the path, where that is checked.
+    check: Option<Box<EcnCheck>>,
+}
+
+impl FlowEcn {
+    /// A flow of packets that leave with `wanted`, unchecked.
+    pub(super) fn new(wanted: Ecn) -> FlowEcn {
+        FlowEcn { wanted, check: None }
+    }
+
+    /// Whether the path is checked.
+    #[inline]
+    pub(super) fn is_checked(&self) -> bool {
+        self.check.is_some()
+    }
+
+    /// The codepoint of the packet of a stream with this number, which has waited since `queued`.
+    #[inline]
+    pub(super) fn codepoint(&mut self, now: Time, queued: Time, packet: (StreamId, u64)) -> Ecn {
+        match &mut self.check {
+            Some(check) => check.path.codepoint(now, queued, packet),
+            None => self.wanted,
+        }
+    }
+}
+
 /// The checks of one flow.
 #[derive(Clone, Debug)]
-pub(super) struct EcnCheck {
+struct EcnCheck {
     path: PathCheck,
     /// Where marks are to be those of L4S.
     bottleneck: Option<Bottleneck>,
@@ -50,12 +81,6 @@ impl EcnCheck {
             told: meaning(wanted),
             classic: 0,
         }
-    }
-
-    /// The codepoint of the packet of a stream with this number, which has waited since `queued`.
-    #[inline]
-    pub(super) fn codepoint(&mut self, now: Time, queued: Time, packet: (StreamId, u64)) -> Ecn {
-        self.path.codepoint(now, queued, packet)
     }
 
     fn state(&self) -> EcnState {
@@ -99,9 +124,9 @@ impl<C: Controller> RtpSender<C> {
     /// Checks that the path carries ECN, if packets are to leave with it. Before anything is sent. Reports must tell of the ECN
     /// field, which those on transport-wide numbers do not.
     pub fn check_ecn(&mut self, how: EcnChecks) {
-        let wanted = self.ecn;
+        let wanted = self.ecn.wanted;
         let checks = |probe| wanted.is_capable().then(|| Box::new(EcnCheck::new(wanted, probe)));
-        self.ecn_check = match how {
+        self.ecn.check = match how {
             EcnChecks::Off => None,
             EcnChecks::Monitor => checks(false),
             EcnChecks::Probe => checks(true),
@@ -110,17 +135,17 @@ impl<C: Controller> RtpSender<C> {
 
     /// Packets leave without ECN: nobody would hear of their marks.
     pub(super) fn forgo_ecn(&mut self) {
-        (self.ecn, self.ecn_check) = (Ecn::NotEct, None);
+        self.ecn = FlowEcn::new(Ecn::NotEct);
     }
 
     /// The state of ECN on the path, where that is checked.
     pub fn ecn_state(&self) -> Option<EcnState> {
-        self.ecn_check.as_ref().map(|check| check.state())
+        self.ecn.check.as_ref().map(|check| check.state())
     }
 
     /// Counts of ECN so far, where the path is checked.
     pub fn ecn_counters(&self) -> EcnCounters {
-        self.ecn_check.as_ref().map_or(EcnCounters::default(), |check| EcnCounters {
+        self.ecn.check.as_ref().map_or(EcnCounters::default(), |check| EcnCounters {
             capable: check.path.capable(),
             failures: check.path.failures(),
             classic: check.classic,
@@ -130,7 +155,8 @@ impl<C: Controller> RtpSender<C> {
     /// The receiver reported on `results`.
     #[inline]
     pub(super) fn tell_ecn(&mut self, now: Time) {
-        let told = self.ecn_check.as_mut().and_then(|check| check.on_report(now, &self.results));
+        let check = self.ecn.check.as_mut();
+        let told = check.and_then(|check| check.on_report(now, self.reported.results()));
         if let Some(marking) = told {
             let update = self.controller.on_marking(now, marking);
             self.apply(now, update);

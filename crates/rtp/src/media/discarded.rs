@@ -84,17 +84,25 @@ pub struct DiscardedPacket<P> {
 pub(super) struct Discards<P> {
     waiting: VecDeque<DiscardedPacket<P>>,
     counters: DiscardCounters,
+    /// Packets that the endpoint had discarded when it was asked last.
+    known: u64,
 }
 
 impl<P> Default for Discards<P> {
     fn default() -> Discards<P> {
-        Discards { waiting: VecDeque::new(), counters: DiscardCounters::default() }
+        Discards { waiting: VecDeque::new(), counters: DiscardCounters::default(), known: 0 }
     }
 }
 
 impl<P> Discards<P> {
     pub(super) fn counters(&self) -> DiscardCounters {
         self.counters
+    }
+
+    /// The endpoint has discarded `packets` so far. Whether some of them are new.
+    #[inline]
+    pub(super) fn follow(&mut self, packets: u64) -> bool {
+        std::mem::replace(&mut self.known, packets) != packets
     }
 
     pub(super) fn push(

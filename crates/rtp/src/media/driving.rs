@@ -33,7 +33,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Size of the largest packet that leaves: header and payload, and what the endpoint adds.
     pub fn largest_packet(&self) -> Bytes {
         let original = self.repairs.as_ref().map_or(0, |_| rtx::OSN as u64);
-        self.end.header.size() + self.end.max_payload + Bytes::new(original)
+        self.end.sizes.largest() + Bytes::new(original)
     }
 
     /// Does what is due, and appends the next datagram that leaves at `now` to `out`. Call until there is none.

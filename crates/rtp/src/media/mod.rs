@@ -19,6 +19,7 @@ mod rtcp;
 mod rtcp_tests;
 mod sent;
 mod settings;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -34,58 +35,22 @@ pub use sent::MediaTransmit;
 pub use settings::{
     CanonicalName, IncomingSettings, ReceiverSettings, RtcpSettings, SenderSettings, Setting, StreamSettings,
 };
+pub use stream::MediaStreamConfig;
 
 use super::breaker::CircuitBreakers;
+use super::config::{SenderConfig, SenderCounters};
 use super::ecn::EcnChecks;
 use super::packet::{RTP_HEADER, RtpFeedback};
-use super::sender::{RtpSender, SenderConfig, SenderCounters, StreamConfig};
+use super::sender::RtpSender;
 use discarded::Discards;
 use paceline_cc::{Controller, FlowSetup, Limits, StreamId};
 use paceline_ends::{Reason, SendingEnd};
-use paceline_media::{Frame, Source};
+use paceline_media::Frame;
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time};
 use paceline_wire::twcc;
 use repair::Repairs;
 use rtcp::MediaRtcp;
-use std::collections::VecDeque;
-
-/// A stream of ready-made media.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct MediaStreamConfig {
-    /// SSRC of the stream: no other of the flow has it.
-    pub ssrc: u32,
-    /// Weight of the stream's share where a controller names only a total; above 0.
-    pub priority: f64,
-    /// The encoder's target before the controller names one.
-    pub target_start: Bitrate,
-    /// Payload type of the padding of probes before there is media.
-    pub payload_type: u8,
-    /// Ticks of the RTP timestamp in a second, for sender reports.
-    pub clock_rate: u32,
-    /// The most packets that wait to be sent: further ones are discarded.
-    pub most_waiting: usize,
-}
-
-impl MediaStreamConfig {
-    /// A stream of priority 1 whose encoder starts with 300 kbit/s, padding of payload type 96, a clock of 90 kHz and at most 8192
-    /// packets that wait.
-    pub fn new(ssrc: u32) -> MediaStreamConfig {
-        let target_start = Bitrate::from_kbps(300);
-        MediaStreamConfig {
-            ssrc,
-            priority: 1.0,
-            target_start,
-            payload_type: 96,
-            clock_rate: 90_000,
-            most_waiting: 8192,
-        }
-    }
-
-    fn stream(&self) -> StreamConfig {
-        let MediaStreamConfig { priority, target_start, .. } = *self;
-        StreamConfig { priority, ..StreamConfig::new(Source::External, target_start) }
-    }
-}
+use stream::MediaStream;
 
 /// Counts of a media sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -108,8 +73,6 @@ pub struct MediaSender<C, P> {
     streams: Vec<MediaStream<P>>,
     discards: Discards<P>,
     counters: MediaCounters,
-    /// Packets that the endpoint had discarded when it was asked last.
-    known_discarded: u64,
     /// Identifier of the header extension's element with the transport-wide number, where packets carry one.
     element: Option<u8>,
     /// Its part in RTCP, where it has one.
@@ -118,26 +81,6 @@ pub struct MediaSender<C, P> {
     repairs: Option<Box<Repairs<P>>>,
     /// Whether [`MediaSender::poll_event`] has told that a circuit breaker ended the call.
     broken_told: bool,
-}
-
-#[derive(Clone, Debug)]
-struct MediaStream<P> {
-    config: MediaStreamConfig,
-    /// The packets of the endpoint's send queue, in the same order, and the offset of each in its frame.
-    waiting: VecDeque<(MediaPacket<P>, u64)>,
-    /// The frame that was offered last, and the bytes of payload that came of it.
-    frame: Option<(u64, u64)>,
-    /// Payload type and timestamp of the packet that left last.
-    last: (u8, u32),
-    /// RTP timestamp of the packet that was offered last.
-    offered: Option<u32>,
-}
-
-impl<P> MediaStream<P> {
-    fn new(config: MediaStreamConfig) -> MediaStream<P> {
-        let last = (config.payload_type, 0);
-        MediaStream { config, waiting: VecDeque::new(), frame: None, last, offered: None }
-    }
 }
 
 impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
@@ -154,7 +97,6 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             streams: Vec::new(),
             discards: Discards::default(),
             counters: MediaCounters::default(),
-            known_discarded: 0,
             element: None,
             rtcp: None,
             repairs: None,
@@ -201,7 +143,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// identifier, 1 to 14: for receivers that report so ([`paceline_wire::twcc`]). Before a stream is added.
     pub fn number_transport_wide(&mut self, first: u16, element: u8) {
         self.end.number_transport_wide(first);
-        self.end.shorten_payload(Bytes::new(twcc::EXTENSION as u64));
+        self.end.sizes.lengthen_header(Bytes::new(twcc::EXTENSION as u64));
         self.element = Some(element.clamp(1, 14));
     }
 
@@ -223,7 +165,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// A stream of the endpoint is this.
     fn place(&mut self, id: StreamId, stream: MediaStream<P>) {
         if let Some(rtcp) = &mut self.rtcp {
-            rtcp.session.join(id.0.into(), stream.config.ssrc, stream.config.clock_rate);
+            rtcp.session.join(id.0.into(), stream.ssrc(), stream.clock_rate());
         }
         match self.streams.get_mut(usize::from(id.0)) {
             Some(place) => *place = stream,
@@ -281,7 +223,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     pub fn set_ssrc(&mut self, now: Time, id: StreamId, ssrc: u32) -> Result<(), StreamError> {
         self.expect_present(id)?;
         self.expect_free(ssrc, Some(id))?;
-        self.streams[usize::from(id.0)].config.ssrc = ssrc;
+        self.streams[usize::from(id.0)].set_ssrc(ssrc);
         if let Some(rtcp) = &mut self.rtcp {
             rtcp.session.rename(now, id.0.into(), ssrc);
         }
@@ -290,10 +232,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
 
     /// SSRC of a stream that is there.
     pub fn ssrc(&self, id: StreamId) -> Option<u32> {
-        self.streams
-            .get(usize::from(id.0))
-            .filter(|_| self.end.has_stream(id))
-            .map(|stream| stream.config.ssrc)
+        self.streams.get(usize::from(id.0)).filter(|_| self.end.has_stream(id)).map(MediaStream::ssrc)
     }
 
     fn expect_present(&self, id: StreamId) -> Result<(), StreamError> {
@@ -332,15 +271,11 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             self.discards.push(id, (packet, 0), DiscardReason::Removed);
             return;
         };
-        let payload = packet.payload_bytes().len() as u64;
-        let offset = stream.frame.filter(|(frame, _)| *frame == packet.frame).map_or(0, |(_, offset)| offset);
-        stream.frame = Some((packet.frame, offset.saturating_add(payload)));
-        let back = |before: u32| (packet.timestamp.wrapping_sub(before) as i32) < 0;
-        self.counters.timestamps_back += u64::from(stream.offered.is_some_and(back));
-        stream.offered = Some(packet.timestamp);
+        let (offset, back) = stream.on_offered(&packet);
+        self.counters.timestamps_back += u64::from(back);
         let refused = match self.end.broken() {
             Some(_) => Some(DiscardReason::Stopped),
-            None => (stream.waiting.len() >= stream.config.most_waiting).then_some(DiscardReason::QueueFull),
+            None => stream.is_full().then_some(DiscardReason::QueueFull),
         };
         if let Some(reason) = refused {
             self.discards.push(id, (packet, offset), reason);
@@ -350,14 +285,13 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             self.discards.push(id, (packet, offset), DiscardReason::Extension);
             return;
         };
-        let size = Bytes::new(size as u64).saturating_sub(self.end.header.size());
+        let size = Bytes::new(size as u64).saturating_sub(self.end.sizes.header().size());
         let frame = Frame { id: packet.frame, captured: now, payload: size, key: false };
         let ends = packet.ends_frame;
-        stream.waiting.push_back((packet, offset));
+        stream.push((packet, offset));
         if !self.end.push_packet(now, usize::from(id.0), &frame, ends) {
-            let stream = &mut self.streams[usize::from(id.0)];
             let reason = if size == Bytes::ZERO { DiscardReason::Empty } else { DiscardReason::TooLarge };
-            if let Some(packet) = stream.waiting.pop_back() {
+            if let Some(packet) = self.streams[usize::from(id.0)].take_back() {
                 self.discards.push(id, packet, reason);
             }
             return;
@@ -371,10 +305,8 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         let sent = self.end.poll_transmit(now)?;
         let (packet, id) = (sent.packet, usize::from(sent.stream.0));
         let stream = self.streams.get_mut(id)?;
-        let media =
-            if packet.is_padding() { None } else { stream.waiting.pop_front().map(|(media, _)| media) };
+        let media = if packet.is_padding() { None } else { stream.pop() };
         if let Some(media) = &media {
-            stream.last = (media.payload_type, media.timestamp);
             self.counters.sent += u64::from(media.osn.is_none());
             if let Some(repairs) = &mut self.repairs {
                 repairs.on_sent(now, id, (packet.sequence, sent.size), media);
@@ -384,7 +316,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             let octets = media.as_ref().map_or(0, |media| media.payload_bytes().len());
             rtcp.session.on_sent(id, media.as_ref().map(|media| (media.timestamp, sent.queued)), octets);
         }
-        let (ssrc, idle) = (stream.config.ssrc, stream.last);
+        let (ssrc, idle) = (stream.ssrc(), stream.idle());
         self.find_discarded(DiscardReason::TooOld);
         Some(MediaTransmit {
             stream: sent.stream,
@@ -458,17 +390,15 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Finds the packets that the endpoint discarded from the front of its queues since the last call.
     #[inline]
     fn find_discarded(&mut self, reason: DiscardReason) {
-        if self.end.counters.discarded.packets != self.known_discarded {
+        if self.discards.follow(self.end.offering.discarded().packets) {
             self.take_discarded(reason);
         }
     }
 
     fn take_discarded(&mut self, reason: DiscardReason) {
-        self.known_discarded = self.end.counters.discarded.packets;
         for id in 0..self.streams.len() {
-            let waiting = self.end.streams[id].queue.packets();
-            while self.streams[id].waiting.len() as u64 > waiting {
-                let Some(packet) = self.streams[id].waiting.pop_front() else { break };
+            let waiting = self.end.waiting(StreamId(id as u8));
+            while let Some(packet) = self.streams[id].take_discarded(waiting) {
                 match &mut self.repairs {
                     // A copy, which nobody offered.
                     Some(repairs) if packet.0.osn.is_some() => repairs.counters.discarded += 1,

@@ -5,7 +5,7 @@ use crate::rtcp::{Picture, ReceiverEvent, RtcpEvent};
 use paceline_cc::{AnyController, ControllerParams};
 use paceline_units::{RandomStream, TimeDelta};
 use paceline_wire::rtp;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 type Sender = MediaSender<AnyController, Arc<[u8]>>;

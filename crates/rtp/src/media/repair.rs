@@ -1,7 +1,9 @@
 //! Packets that are sent again when the receiver asks for them: generic NACK (RFC 4585) answered by streams of retransmissions (RFC
 //! 4588), each with an SSRC of its own, under the controller's window and pacing.
 
-use super::{MediaPacket, MediaSender, MediaStream, MediaStreamConfig, StreamConfig, StreamError};
+use super::stream::MediaStream;
+use super::{MediaPacket, MediaSender, MediaStreamConfig, StreamError};
+use crate::StreamConfig;
 use crate::kept::{KeptPackets, NotResent, RepairCounters, asked_number};
 use paceline_cc::{Controller, FlowSetup, Limits, StreamId};
 use paceline_ends::SendingEnd;
@@ -103,8 +105,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         P: Clone,
     {
         if self.repairs.is_none() {
-            self.end.max_payload =
-                self.end.max_payload.saturating_sub(Bytes::new(rtx::OSN as u64)).max(Bytes::new(1));
+            self.end.sizes.shorten_payload(Bytes::new(rtx::OSN as u64));
             let repairs =
                 Repairs { copy: Clone::clone, streams: Vec::new(), counters: RepairCounters::default() };
             self.repairs = Some(Box::new(repairs));
@@ -128,7 +129,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             return Err(StreamError::Repair(id));
         }
         self.expect_free(config.ssrc, None)?;
-        let clock_rate = self.streams[usize::from(id.0)].config.clock_rate;
+        let clock_rate = self.streams[usize::from(id.0)].clock_rate();
         let stream = MediaStreamConfig {
             priority: *FlowSetup::PRIORITIES.start(),
             target_start: Bitrate::ZERO,
@@ -175,7 +176,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         sequence: u16,
     ) -> Result<Bytes, NotResent> {
         let place = usize::from(id.0);
-        let next = self.end.streams.get(place).ok_or(NotResent::NeverSent)?.history.next_sequence();
+        let next = self.end.streams.get(place).ok_or(NotResent::NeverSent)?.next_sequence();
         let (number, copy) = (asked_number(next, sequence)?, repairs.copy);
         let Some(Some(Repair { config, id, kept })) = repairs.streams.get_mut(place) else {
             return Err(NotResent::NotKept);
@@ -195,15 +196,15 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
 
     fn enqueue_repair(&mut self, now: Time, id: StreamId, packet: MediaPacket<P>, size: Bytes) -> bool {
         let Some(stream) = self.streams.get_mut(usize::from(id.0)) else { return false };
-        if stream.waiting.len() >= stream.config.most_waiting || !self.end.has_stream(id) {
+        if stream.is_full() || !self.end.has_stream(id) {
             return false;
         }
-        let payload = size.saturating_sub(self.end.header.size());
+        let payload = size.saturating_sub(self.end.sizes.header().size());
         let frame = Frame { id: packet.frame, captured: now, payload, key: false };
-        stream.waiting.push_back((packet, 0));
+        stream.push((packet, 0));
         let taken = self.end.push_packet(now, usize::from(id.0), &frame, false);
         if !taken {
-            self.streams[usize::from(id.0)].waiting.pop_back();
+            self.streams[usize::from(id.0)].take_back();
         }
         taken
     }
@@ -214,12 +215,8 @@ impl<C: Controller> crate::RtpSender<C> {
     /// None if there are 64 streams.
     pub fn add_repair_stream(&mut self, now: Time, config: StreamConfig) -> Option<StreamId> {
         debug_assert!(matches!(config.source, Source::External), "what is sent again comes from outside");
-        self.max_payload += Bytes::new(rtx::OSN as u64);
-        let added = self.add_stream(now, config);
-        self.max_payload -= Bytes::new(rtx::OSN as u64);
-        let id = added?;
-        self.streams[usize::from(id.0)].repairs = true;
-        self.repairing = true;
+        let id = self.join(now, config, Bytes::new(rtx::OSN as u64))?;
+        self.streams.set_repair(id);
         self.set_limits(now, &Limits { stream: id, min: Bitrate::ZERO, max: Bitrate::ZERO });
         Some(id)
     }
@@ -233,6 +230,6 @@ impl<C: Controller> crate::RtpSender<C> {
 
     /// Packets that wait in the queue of a stream.
     pub fn waiting(&self, id: StreamId) -> u64 {
-        self.streams.get(usize::from(id.0)).map_or(0, |stream| stream.queue.packets())
+        self.streams.by_id(id).map_or(0, |stream| stream.queue().packets())
     }
 }

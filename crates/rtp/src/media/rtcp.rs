@@ -84,7 +84,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     fn collide(&mut self, now: Time, session: &mut SenderSession, ssrc: u32) {
         let is_free = |ssrc| self.expect_free(ssrc, None).is_ok();
         if let Some((id, to)) = session.on_collision(now, ssrc, is_free) {
-            self.streams[id].config.ssrc = to;
+            self.streams[id].set_ssrc(to);
         }
     }
 
@@ -103,7 +103,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
                     self.collide(now, session, report.ssrc);
                     return Ok(());
                 }
-                let next = |id: usize| Some(self.end.streams.get(id)?.history.next_sequence());
+                let next = |id: usize| Some(self.end.streams.get(id)?.next_sequence());
                 if session.on_report(now, &report, next) {
                     self.end.tell_breaker_heard();
                 }
@@ -155,7 +155,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             return;
         };
         if session.on_picture(now, id, request) && self.end.has_stream(StreamId(id as u8)) {
-            self.end.streams[id].key_frame_wanted = true;
+            self.end.streams[id].request_key_frame(now);
         }
     }
 
@@ -176,7 +176,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             // The endpoint knows which it means.
             TRANSPORT_WIDE => Some(begin.into()),
             StreamId(id) => {
-                unwrap_sequence(streams.get(usize::from(id))?.history.next_sequence().checked_sub(1)?, begin)
+                unwrap_sequence(streams.get(usize::from(id))?.next_sequence().checked_sub(1)?, begin)
             }
         };
         let read = rtcp.raw.complete(expected, stream_of, extend, &mut feedback);

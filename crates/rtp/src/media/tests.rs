@@ -159,7 +159,7 @@ fn a_controller_that_clears_a_queue_hands_its_packets_back() {
     assert!(sender.take_key_frame_request(StreamId(0)));
     let came_back = discarded(&mut sender);
     assert!(came_back.iter().all(|(.., reason)| *reason == DiscardReason::TooOld));
-    let waiting = sender.streams[0].waiting.len() as u64;
+    let waiting = sender.streams[0].waiting() as u64;
     assert_eq!(counters.sent + came_back.len() as u64 + waiting, offered);
 }
 
@@ -417,7 +417,7 @@ proptest! {
                     }
                 }
             }
-            prop_assert!(sender.streams.iter().all(|stream| stream.waiting.len() <= 20));
+            prop_assert!(sender.streams.iter().all(|stream| stream.waiting() <= 20));
         }
         sender.stop(now);
         while let Some(discarded) = sender.poll_discarded() {
