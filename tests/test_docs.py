@@ -222,7 +222,9 @@ def test_the_check_of_the_page_is_the_one_that_comes_along() -> None:
 
 
 # Pages that are looked up and not read.
-REFERENCES = {"decisions", "figures", "hot-path", "known-results", "scenario-reference"}
+REFERENCES = {"decisions", "figures", "hot-path", "known-results", "scenario-reference"} | {
+    f"reference-{kind}" for kind in ("controllers", "flows", "links", "sources")
+}
 # Words of pages, without code, that are longer than a page may be. They may only fall.
 LONG = {"generators": 2_100, "queues": 2_060, "trouble": 2_120}
 

@@ -86,7 +86,7 @@ def test_first_steps_need_nothing_but_the_wheel(unpacked: Path, tmp_path: Path) 
         assert "Traceback" not in done.stderr
         assert "atplotlib" not in done.stderr
         said[arguments] = done.stdout
-    assert len(re.findall(r"^[\w-]+: ", said["list", "studies"], re.MULTILINE)) == len(
+    assert len(re.findall(r"^[\w-]+  +", said["list", "studies"], re.MULTILINE)) == len(
         list(ROOT.glob("studies/*/study.toml"))
     )
 

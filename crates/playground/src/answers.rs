@@ -1,4 +1,4 @@
-//! What a page is answered.
+//! Answers to a page's questions.
 
 use crate::question::Question;
 use crate::rows::{OF_FLOWS, OF_LINKS, Rows, samples};
@@ -131,7 +131,7 @@ fn read(scenario: &str, files: BTreeMap<String, String>) -> Answer {
     Ok(json!({ "parameters": parameters.collect::<serde_json::Map<_, _>>() }))
 }
 
-/// What a page offers to choose from.
+/// The controllers and queues that a page lets a person choose from.
 fn kinds() -> Value {
     let shown = |entry: &Entry| {
         let profiles = entry.profiles.iter();

@@ -1,5 +1,5 @@
-//! What crosses between the page and WebAssembly: a question's bytes one way, an answer's the other.
-#![allow(unsafe_code, reason = "the page's pointers are read here, and nowhere else")]
+//! Memory that the page and WebAssembly share: a question's bytes one way, an answer's the other.
+#![allow(unsafe_code, reason = "exported names are unsafe attributes; no pointer is read here")]
 
 use crate::Playground;
 use std::cell::RefCell;

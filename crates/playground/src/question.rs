@@ -27,12 +27,12 @@ pub(crate) enum Question {
     },
     /// Simulates on.
     Advance {
-        /// So many seconds of simulated time, above 0.
+        /// Simulated time in seconds, above 0.
         seconds: f64,
     },
     /// The samples so far.
     Rows {
-        /// Those after this time, in seconds.
+        /// Only samples after this time, in seconds.
         after: f64,
     },
     /// The figures of the whole run, which is over with that.

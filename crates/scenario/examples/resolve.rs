@@ -13,7 +13,8 @@ fn main() {
         Ok(text) => text,
         Err(error) => return eprintln!("{file}: {error}"),
     };
-    let folder = std::path::Path::new(&file).parent().map(Into::into).unwrap_or_default();
+    let folder =
+        std::path::Path::new(&file).parent().map_or_else(Default::default, std::path::Path::to_path_buf);
     match load(&Origin { text: &text, file: &file, sets: &sets }, &Loader::new(folder, vec![data.into()])) {
         Ok(loaded) => {
             loaded.parts.warnings.iter().for_each(|warning| eprintln!("{warning}"));

@@ -260,7 +260,9 @@ class Curves(Picture, frozen=True, kw_only=True, tag="curves"):
         across = tuple(sorted(ours[over.name].dropna().unique())) if is_number(over) else over.values
         shown = self.levels or lines.values
         for level, look in zip(shown, looks(str(level) for level in shown).values(), strict=True):
-            style, dashes = {"color": look.colour}, look.line
+            style = {"color": look.colour}
+            # Dashes are of others where there are such.
+            dashes = look.line if theirs is None else style
             own = ours[ours[lines.name] == level]
             means_over(axes, own, over, across, self.metric, label=str(level), style=dashes)
             if theirs is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import BytesIO
 from textwrap import wrap
 from typing import Any
 
@@ -92,9 +93,9 @@ class StyledFigure(Figure):
 
     def _repr_png_(self) -> bytes:
         """The picture where a notebook shows a value."""
-        from paceline.plots.style import image
-
-        return image(self, "png")
+        sink = BytesIO()
+        self.savefig(sink, format="png")
+        return sink.getvalue()
 
     def __getstate__(self) -> Any:
         # A copy in another process keeps its arrangement.
