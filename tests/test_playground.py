@@ -94,7 +94,7 @@ def test_the_module_gives_the_bits_of_the_command(tmp_path: Path) -> None:
     begun, _, rows, finished = asked(
         tmp_path, begin, {"ask": "advance", "seconds": 10}, {"ask": "rows", "after": 5}, {"ask": "finish"}
     )
-    assert [flow["controller"] for flow in begun["flows"]] == ["scream", "gcc", "cubic"]
+    assert [flow["controller"] for flow in begun["flows"]] == ["cubic", "gcc", "scream"]
     times = rows["flows"]["scream"]["time_s"]
     assert 5 < times[0] < 5.1
     assert 9.9 < times[-1] <= 10.05

@@ -90,8 +90,7 @@ impl Playground {
         let outcome = simulation.finish();
         let mut warnings = loaded.parts.warnings.clone();
         warnings.extend(loaded.nothing_arrived(&outcome.summary));
-        let summary: Value = serde_json::from_str(&outcome.summary.to_json()).unwrap_or_default();
-        Ok(json!({ "summary": summary, "warnings": warnings, "scenario": loaded.scenario.to_toml() }))
+        Ok(json!({ "summary": outcome.summary, "warnings": warnings, "scenario": loaded.scenario.to_toml() }))
     }
 }
 

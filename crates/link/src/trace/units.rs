@@ -10,7 +10,7 @@ pub(super) struct Units {
 }
 
 impl Units {
-    /// Those of the formats: Mbit/s and seconds.
+    /// Units of the formats: Mbit/s and seconds.
     pub const OF_FORMATS: Units = Units { mbps: 1.0, seconds: 1.0 };
 
     /// The units in the headings of the rate and of the time; a heading without one has the format's.
