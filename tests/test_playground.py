@@ -98,7 +98,7 @@ def test_the_module_gives_the_bits_of_the_command(tmp_path: Path) -> None:
     times = rows["flows"]["scream"]["time_s"]
     assert 5 < times[0] < 5.1
     assert 9.9 < times[-1] <= 10.05
-    assert len(times) == len(rows["links"]["link"]["rate_mbps"])
+    assert len(times) == len(rows["links"]["link"]["capacity_mbps"])
     assert alike(finished["summary"]) == by_command(tmp_path)
 
 

@@ -247,7 +247,7 @@ function paint() {
   const { flows, links, of, duration } = shown;
   const curve = (samples, column, colour, more) => ({ times: samples?.time_s ?? [], values: samples?.[column] ?? [], colour, ...more });
   const alike = Object.values(links).slice(0, 1);
-  const capacity = (links.link ? [links.link] : alike).map((link) => curve(link, "rate_mbps", GREY, { filled: true }));
+  const capacity = (links.link ? [links.link] : alike).map((link) => curve(link, "capacity_mbps", GREY, { filled: true }));
   const each = (column, more) => flows.map(({ name }, place) => curve(of[name], column, colourOf(place), more));
   draw($("rates"), { title: "Rates", unit: "Mbit/s", duration, curves: [...capacity, ...each("target_bitrate_mbps", { dashed: true }), ...each("throughput_mbps")] });
   draw($("delays"), { title: "Delays", unit: "ms", duration, curves: [...each("send_queue_delay_ms", { dashed: true }), ...each("queue_delay_ms")] });

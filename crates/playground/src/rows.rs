@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub(crate) const OF_FLOWS: [&str; 5] =
     ["target_bitrate_mbps", "throughput_mbps", "queue_delay_ms", "send_queue_delay_ms", "srtt_ms"];
 /// Columns of a link that are drawn.
-pub(crate) const OF_LINKS: [&str; 3] = ["rate_mbps", "throughput_mbps", "queue_delay_ms"];
+pub(crate) const OF_LINKS: [&str; 1] = ["capacity_mbps"];
 
 /// Samples of one flow or link: a list for each column, `time_s` among them.
 pub(crate) type Samples = BTreeMap<&'static str, Vec<Option<f64>>>;
