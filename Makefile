@@ -120,8 +120,9 @@ docs: examples ## Write the pages and the C header anew that are generated from 
 	@for page in $(REFERENCE); do $(EXAMPLES)/scenario-reference $$page > docs/$$page.md; done
 
 .PHONY: site
-site: build $(VENV)/.docs ## Make the site of the documentation into out/site, and check every link and anchor of it
+site: build playground $(VENV)/.docs ## Make the site of the documentation into out/site, and check every link and anchor of it
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet -f site/mkdocs.yml
+	@cp -r $(PLAYGROUND) out/site/playground-page
 	@echo out/site/index.html
 
 .PHONY: examples

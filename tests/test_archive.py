@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import stat
 import zipfile
 from collections.abc import Callable
@@ -14,26 +15,34 @@ import pytest
 import paceline
 from conftest import CALL, Run
 from paceline.archives import read as reading
+from paceline.archives.write import archive
 
 SHORT = {"duration": "2s"}
 
 
-@pytest.fixture
-def one(tmp_path: Path) -> Path:
-    """An archive of one run over a recording that stands beside its scenario."""
-    own = tmp_path / "own"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run over a recording that stands beside its scenario, in `out`, and its archive `one.zip`."""
+    folder = tmp_path_factory.mktemp("made")
+    own = folder / "own"
     own.mkdir()
     (own / "rates.txt").write_text("".join(f"{second} {4 + second % 3}\n" for second in range(5)))
     (own / "call.toml").write_text(CALL)
-    paceline.run(own / "call.toml", overrides=SHORT, out=tmp_path / "out", plots=True)
-    return tmp_path / "out"
+    paceline.run(own / "call.toml", overrides=SHORT, out=folder / "out", plots=True)
+    archive(folder / "out", folder / "one.zip")
+    return folder
 
 
 @pytest.fixture
-def packed(cli: Run, one: Path, tmp_path: Path) -> Path:
-    done = cli("archive", one, tmp_path / "one.zip")
-    assert done.returncode == 0, done.stderr
-    return tmp_path / "one.zip"
+def one(made: Path, tmp_path: Path) -> Path:
+    """A copy of that run's results."""
+    return Path(shutil.copytree(made / "out", tmp_path / "out"))
+
+
+@pytest.fixture
+def packed(made: Path, tmp_path: Path) -> Path:
+    """A copy of its archive."""
+    return Path(shutil.copy(made / "one.zip", tmp_path / "one.zip"))
 
 
 def members(path: Path) -> dict[str, bytes]:
@@ -52,16 +61,14 @@ def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
     return target
 
 
-def test_a_run_is_archived_checked_and_run_again(cli: Run, packed: Path, tmp_path: Path) -> None:
+def test_a_run_is_archived_checked_and_run_again(cli: Run, one: Path, packed: Path, tmp_path: Path) -> None:
     checked = cli("archive", "--check", packed)
     assert checked.returncode == 0, checked.stderr
     assert "1 runs (run)" in checked.stdout
     again = cli("archive", "--replay", packed, "--out", tmp_path / "again")
     assert again.returncode == 0, again.stderr
     assert "same to the bit: 1 runs" in again.stdout
-    assert (tmp_path / "again" / "1" / "flows.parquet").read_bytes() == (
-        tmp_path / "out" / "flows.parquet"
-    ).read_bytes()
+    assert (tmp_path / "again" / "1" / "flows.parquet").read_bytes() == (one / "flows.parquet").read_bytes()
     found = members(packed)
     assert {"manifest.json", "requirements.txt", "scenarios/1.toml", "results/plots/overview.png"} <= found.keys()
     assert b"matplotlib==" in found["requirements.txt"]
