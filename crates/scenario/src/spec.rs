@@ -340,7 +340,7 @@ pub struct StreamLimits {
     pub max: Bitrate,
 }
 
-/// Read as [`BitrateKeys`], which it is written as.
+/// Read as `BitrateKeys`, which it is written as.
 impl Parameter for StreamLimits {
     const KIND: Kind = Kind::Other("table");
 
