@@ -44,8 +44,9 @@ __all__ = [
 ]  # fmt: skip
 
 # Where its usual folders cannot be written, matplotlib has a temporary one for its fonts, and says so in every process.
-_SAID = ("mkdir -p failed", "Matplotlib created a temporary cache directory")
-getLogger("matplotlib").addFilter(lambda record: not record.getMessage().startswith(_SAID))
+_SAID = ("mkdir -p failed", "Matplotlib created a temporary cache directory", "Matplotlib is building the font cache")
+for _logger in ("matplotlib", "matplotlib.font_manager"):
+    getLogger(_logger).addFilter(lambda record: not record.getMessage().startswith(_SAID))
 
 
 NAME_LETTERS = 40
