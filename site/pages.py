@@ -319,5 +319,5 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     del config, files
     path = f"docs/{page.file.src_uri}"
     if page.file.src_uri == "playground.md":
-        markdown += '\n<a class="md-button md-button--primary" href="playground-page/index.html">Open the playground</a>\n'
+        markdown += '\n<a class="md-button" href="playground-page/index.html">Open the playground</a>\n'
     return linked(markdown, path, page.file.src_uri) if page.file.generated_by is None else markdown
