@@ -56,7 +56,8 @@ demo: build ## Repeat a study of SCReAM over 5G, judge it, and name the report
 	@$(BIN)/paceline demo --out $(OUT)
 
 .PHONY: test
-test: room developers test-rust test-python ## Run the tests that need no free machine: all pure ones, and a call over loopback
+test: room developers ## Run the tests that need no free machine: all pure ones, and a call over loopback
+	@$(MAKE) --no-print-directory -j 2 test-rust test-python
 
 .PHONY: test-all
 test-all: test test-others ## Run all tests: those, and what test-others runs
