@@ -105,7 +105,7 @@ def test_clocks_that_do_not_agree_are_said_and_their_figures_left_out(live: Path
         (["simulated", "link"], "found a simulation"),
         ([".", "link"], "found a result that was merged"),
         (["plots", "link"], "found no summary.json"),
-        (["nowhere", "link"], "found no summary.json"),
+        (["nowhere", "link"], "no such folder, expected one that"),
     ],
 )
 def test_folders_that_cannot_be_merged(live: Path, cli: Run, folders: list[str], said: str) -> None:
