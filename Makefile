@@ -18,6 +18,7 @@ BARE := thumbv7em-none-eabihf
 # The playground: its target, and the folder that any web server may hand out.
 WASM := wasm32-unknown-unknown
 PLAYGROUND := target/playground-page
+HAS_WASM := $(wildcard $(shell rustc --print sysroot 2>/dev/null)/lib/rustlib/$(WASM))
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 EXAMPLES := target/debug/examples
 # docs/PAGE.md is what the example PAGE of a crate prints, and what `scenario-reference PAGE` prints.
@@ -121,9 +122,10 @@ docs: examples ## Write the pages and the C header anew that are generated from 
 	@for page in $(REFERENCE); do $(EXAMPLES)/scenario-reference $$page > docs/$$page.md; done
 
 .PHONY: site
-site: build playground $(VENV)/.docs ## Make the site of the documentation into out/site, and check every link and anchor of it
+site: build $(if $(HAS_WASM),playground) $(VENV)/.docs ## Make the site of the documentation into out/site, and check every link and anchor of it
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet -f site/mkdocs.yml
-	@cp -r $(PLAYGROUND) out/site/playground-page
+	@if [ -n "$(HAS_WASM)" ]; then cp -r $(PLAYGROUND) out/site/playground-page; \
+		else echo "without the playground, which needs: rustup target add $(WASM)"; fi
 	@echo out/site/index.html
 
 .PHONY: examples
