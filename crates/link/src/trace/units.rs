@@ -1,5 +1,8 @@
 //! The units that a header names, such as those of `time_ms,download (kbit/s)`.
 
+use alloc::format;
+use paceline_units::text::Dimension;
+
 /// The units of a table's numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Units {
@@ -27,31 +30,20 @@ fn words(heading: &str) -> impl Iterator<Item = &str> {
     heading.split(move |letter| !is_of_word(letter)).filter(|word| !word.is_empty())
 }
 
-/// Mbit/s of a unit of rates, if the word is one. A capital B is a byte, unless the whole word is in capitals.
+/// Mbit/s of a unit of rates, if the word is one: `k` and `bit` are none, since they say nothing of time.
 fn mbps(word: &str) -> Option<f64> {
-    let (unit, factor) = match word.as_bytes().first()? {
-        b'k' | b'K' => (&word[1..], 1e-3),
-        b'm' | b'M' => (&word[1..], 1.0),
-        b'g' | b'G' => (&word[1..], 1e3),
-        _ => (word, 1e-6),
-    };
-    match unit {
-        "bps" | "BPS" | "b/s" | "bit/s" | "bits/s" | "Bit/s" | "Bits/s" => Some(factor),
-        "Bps" | "B/s" | "byte/s" | "bytes/s" | "Byte/s" | "Bytes/s" => Some(8.0 * factor),
-        _ => None,
-    }
+    let is_rate = ["/s", "ps", "PS"].iter().any(|end| word.ends_with(end));
+    Some(one(Dimension::Rate, word).filter(|_| is_rate)? / 1e6)
 }
 
-/// Seconds of a unit of time, if the word is one.
+/// Seconds of a unit of time, if the word is one. Of single letters only `s` is.
 fn seconds(word: &str) -> Option<f64> {
-    match word {
-        "s" | "sec" | "seconds" => Some(1.0),
-        "ms" | "msec" | "millis" | "milliseconds" => Some(1e-3),
-        "us" | "microseconds" => Some(1e-6),
-        "ns" | "nanoseconds" => Some(1e-9),
-        "min" | "minutes" => Some(60.0),
-        _ => None,
-    }
+    Some(one(Dimension::Time, word).filter(|_| word.len() > 1 || word == "s")? / 1e9)
+}
+
+/// Base units of one of a unit, by any name that people give it.
+fn one(dimension: Dimension, unit: &str) -> Option<f64> {
+    Some(dimension.meant(&format!("1{unit}"))?.ok()? as f64)
 }
 
 #[cfg(test)]
