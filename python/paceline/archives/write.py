@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import os
@@ -21,6 +22,7 @@ import msgspec
 from paceline import disk, guests
 from paceline.archives.manifest import FORMAT, NAME, ArchivedRun, Kind, Manifest
 from paceline.cli.options import changes
+from paceline.comparison.conditions import named_files
 from paceline.errors import DataNotFound, OutputError, PacelineError, UsageError
 from paceline.frames import find
 from paceline.library import HOME
@@ -163,7 +165,8 @@ class _Packing:
         """Keeps a scenario as resolved, with its recordings by their names alone."""
         loaded = text.load()
         resolved = loaded.core.resolved_toml
-        for name in _recordings(loads(resolved)):
+        for holder, key in named_files(loads(resolved)):
+            name = holder[key]
             path = find(name, loaded.folders)
             self._hide(path.parent)
             known = Path(name).name if Path(name).is_absolute() else name
@@ -245,19 +248,6 @@ def _number(value: Any) -> float | None:
     return None if value is None or (isinstance(value, float) and math.isnan(value)) else float(value)
 
 
-def _recordings(table: Any) -> Iterator[str]:
-    """The files that a scenario names."""
-    if isinstance(table, dict):
-        for key, value in table.items():
-            if key in ("trace", "file") and isinstance(value, str):
-                yield value
-            else:
-                yield from _recordings(value)
-    elif isinstance(table, list):
-        for value in table:
-            yield from _recordings(value)
-
-
 def _files(out: Path) -> Iterator[Path]:
     """The files of a result, without links, the store's journals and files that were being written."""
     for folder, folders, names in os.walk(out):
@@ -288,18 +278,14 @@ def _packages() -> dict[str, str]:
 
 def _zip(target: Path, members: dict[str, bytes]) -> None:
     """One file with all members, the same bytes for the same members, that appears whole or not at all."""
-    temporary = target.with_name(f".{target.name}.part")
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in members.items():
+            about = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            packed.writestr(about, content)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(disk.created(temporary), "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
-                for name, content in members.items():
-                    about = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-                    about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-                    packed.writestr(about, content)
-            file.flush()
-            disk.sync(file.fileno())
-        disk.replace(temporary, target)
+        disk.write(target, sink.getvalue())
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise OutputError(f"{target}: cannot be written: {error.strerror}") from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -16,7 +15,7 @@ from paceline.errors import DataNotFound, PacelineError, StudyError, UsageError
 from paceline.scenario import ScenarioText, as_pairs, data_folders, decoded
 from paceline.scenario import read as read_scenario
 from paceline.studies.metrics import Metric, MetricSpec
-from paceline.studies.spec import DefinitionError, Named, Settings, Spec, line_of, read, read_all
+from paceline.studies.spec import DefinitionError, Named, Settings, Spec, read, read_all, told_with_line
 from paceline.toml import TOMLDecodeError, loads
 
 SEEDS = 5
@@ -136,16 +135,6 @@ def load(path: Path, data: Path | None = None) -> Check:
             return _check(path, loads(text), data, text)
     except TOMLDecodeError as error:
         raise StudyError(f"{path}: {error}") from None
-
-
-@contextmanager
-def told_with_line(path: Path, text: str) -> Iterator[None]:
-    """A block whose errors about a part of the file name the file, and the line of the part."""
-    try:
-        yield
-    except DefinitionError as error:
-        line = line_of(text, error.where)
-        raise StudyError(f"{path}{f':{line}' if line else ''}: {error}") from None
 
 
 def _check(path: Path, table: Mapping[str, Any], data: Path | None, text: str) -> Check:

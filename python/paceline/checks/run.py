@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from paceline.checks import earlier as earlier_runs
-from paceline.checks.definition import Case, Check, load, of_run, told_with_line
+from paceline.checks.definition import Case, Check, load, of_run
 from paceline.checks.earlier import Earlier, Summaries
 from paceline.checks.judge import Failed, Judged, Verdict, judged
 from paceline.errors import PacelineError, UsageError, of_controller
 from paceline.outputs import OutputFolder
 from paceline.simulation import Progress, simulate
+from paceline.studies.spec import told_with_line
 
 _WRONG_INPUT = 2
 

@@ -169,14 +169,32 @@ class ScenarioOptions:
         with expecting("scenario", [self.scenario]):
             path = Path(self.scenario)
             found = scenarios.read(path, overrides=pairs, seed=self.seed, data=self.data)
-            if path.suffix != ".toml" or path.name == "study.toml":
+            if Path(found.file or "").suffix != ".toml" or path.name == "study.toml":
                 # Most likely another thing, which the error is to name.
                 found.load()
             return found
 
 
+class Drawing:
+    """Options that ask for pictures, whose fields stand where each command has them."""
+
+    plot: bool
+    style: Style
+    formats: Any
+
+    @property
+    def draws(self) -> bool:
+        """Whether pictures are written; whoever asks for a style or a format asks for pictures."""
+        return self.plot or self.style is not None or bool(self.formats)
+
+    def expect_folder(self, out: Path | None) -> None:
+        """Refuses pictures without a folder that they go to."""
+        if self.draws and out is None:
+            raise UsageError("--plot: found no output folder to write to, expected one (--out DIR)")
+
+
 @dataclass(frozen=True, kw_only=True)
-class OutputOptions:
+class OutputOptions(Drawing):
     """Where results go, and how they are shown."""
 
     out: Annotated[
@@ -192,11 +210,6 @@ class OutputOptions:
     plot: Annotated[bool, typer.Option("--plot", help="Write pictures to DIR/plots as well.")] = False
     style: Style = None
     formats: Formats = None
-
-    @property
-    def draws(self) -> bool:
-        """Whether pictures are written; whoever asks for a style or a format asks for pictures."""
-        return self.plot or self.style is not None or bool(self.formats)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,7 +294,7 @@ class EndOptions(SocketOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProbeOptions:
+class ProbeOptions(Drawing):
     """A path that is measured, and how."""
 
     what: Annotated[
@@ -335,11 +348,6 @@ class ProbeOptions:
     data: Data = None
     quiet: Quiet = False
 
-    @property
-    def draws(self) -> bool:
-        """Whether the distribution is drawn."""
-        return self.plot or self.style is not None or bool(self.formats)
-
 
 @dataclass(frozen=True, kw_only=True)
 class SweepOptions:
@@ -388,8 +396,8 @@ class StudyOptions(SweepOptions):
         from paceline.studies.definition import find
 
         with expecting("study", [self.name]):
-            find(self.name)
-        return self.work(f"{find(self.name).name}{suffix}")
+            folder = find(self.name)
+        return self.work(f"{folder.name}{suffix}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -448,7 +456,7 @@ class CompareOptions(SweepOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TraceOptions:
+class TraceOptions(Drawing):
     """A recording of rates, and how it is read."""
 
     file: Annotated[str, typer.Argument(metavar="FILE", help="A recording of rates, packed with gzip or not.")]
@@ -476,11 +484,6 @@ class TraceOptions:
     formats: Annotated[list[PictureFormat] | None, typer.Option("--picture-format", help=_FORMAT_HELP)] = None
     quiet: Quiet = False
     data: Data = None
-
-    @property
-    def draws(self) -> bool:
-        """Whether a picture is drawn."""
-        return self.plot or self.style is not None or bool(self.formats)
 
     def beside(self) -> dict[str, object]:
         """The keys that stand beside `trace`."""

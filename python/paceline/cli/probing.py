@@ -24,8 +24,7 @@ def measure(options: ProbeOptions) -> None:
         )
     if options.receive is not None:
         return _answer(options, options.receive)
-    if options.draws and options.out is None:
-        raise UsageError("--plot: found no output folder to write to, expected one (--out DIR)")
+    options.expect_folder(options.out)
     folder = None if options.out is None else OutputFolder(options.out)
     with progress_bar("probing") as progress:
         if options.send is not None:

@@ -10,7 +10,7 @@ from paceline.cli.mistaken import expecting
 from paceline.cli.options import TraceOptions
 from paceline.cli.speak import duration, note, printing, say
 from paceline.cli.tables import number_text, table_of
-from paceline.errors import UsageError, printable
+from paceline.errors import printable
 from paceline.outputs import OutputFolder
 from paceline.trace_figures import Trace, read
 
@@ -20,8 +20,7 @@ WIDTH = 60
 
 def describe(options: TraceOptions) -> None:
     """Reads a recording, prints its figures, and writes them with the recording and a picture."""
-    if options.draws and options.out is None:
-        raise UsageError("--plot: found no output folder to write to, expected one (--out DIR)")
+    options.expect_folder(options.out)
     folder = None if options.out is None else OutputFolder(options.out)
     with expecting("recording of rates", [options.file]):
         trace = read(options.file, options.beside(), options.data)

@@ -31,10 +31,10 @@ from paceline.studies.spec import (
     DefinitionError,
     Settings,
     expect_known,
-    line_of,
     member,
     read,
     read_all,
+    told_with_line,
 )
 from paceline.studies.tables import Table
 from paceline.toml import TOMLDecodeError, loads
@@ -206,12 +206,10 @@ def load(name: str | os.PathLike[str]) -> Study:
     path = folder / "study.toml"
     try:
         text = decoded(path.read_bytes(), str(path))
-        return _study(folder, text, loads(text))
+        with told_with_line(path, text):
+            return _study(folder, text, loads(text))
     except TOMLDecodeError as error:
         raise StudyError(f"{path}: {error}") from None
-    except DefinitionError as error:
-        line = line_of(text, error.where)
-        raise StudyError(f"{path}:{line}: {error}" if line else f"{path}: {error}") from None
 
 
 def find(name: str | os.PathLike[str]) -> Path:

@@ -212,6 +212,16 @@ def expect_known(where: str, found: object, known: Collection[str]) -> None:
         raise DefinitionError(where, f"found {found!r}, {one_of(found, known)}")
 
 
+@contextmanager
+def told_with_line(path: Path, text: str) -> Iterator[None]:
+    """A block whose errors about a part of the file name the file, and the line of the part."""
+    try:
+        yield
+    except DefinitionError as error:
+        line = line_of(text, error.where)
+        raise StudyError(f"{path}{f':{line}' if line else ''}: {error}") from None
+
+
 def line_of(text: str, where: str) -> int | None:
     """The line of a TOML text at which the value of a dotted path stands, or the nearest table around it."""
     keys = [key for key in re.split(r"[.\s:]+", where) if key]
