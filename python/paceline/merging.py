@@ -264,8 +264,15 @@ def _path_ms(scenario: dict[str, Any], flow: str) -> float:
     """The delay that the links of a flow's path add to every packet."""
     links: dict[str, Any] = scenario.get("links", {})
     path = scenario.get("flows", {}).get(flow, {}).get("path", [])
-    delays = (_core.quantity(links.get(link, {}).get("delay", "")) for link in path)
-    return 1e3 * sum(delay[0] for delay in delays if delay is not None)
+    return 1e3 * sum(_least_delay(links.get(link, {}).get("delay", "")) for link in path)
+
+
+def _least_delay(delay: Any) -> float:
+    """The least delay of a link in seconds, as a scenario says it; 0 where only a recording tells it."""
+    if not isinstance(delay, dict):
+        return (_core.quantity(delay) or (0.0,))[0]
+    points = delay.get("steps") or delay.get("ramp") or []
+    return min((_least_delay(value) for _, value in points), default=0.0)
 
 
 def _least_round_trip_ms(tables: Mapping[str, pa.Table], flow: str) -> float | None:

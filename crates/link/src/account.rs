@@ -29,6 +29,8 @@ pub struct LinkCounters {
     pub queue_packets_max: u64,
     /// 1 while a packet is in service, else 0.
     pub in_service: u64,
+    /// Departed packets that overtake one over a longer route.
+    pub overtaking: u64,
 }
 
 /// Work of a link's server, and the most that it could have done since time 0, in units of 1e-9 bit.
@@ -149,6 +151,7 @@ impl Account {
             queue_packet_ns: self.left_ns + waiting_ns - self.entered_ns - self.ahead_ns,
             queue_packets_max: self.packets_max,
             in_service: u64::from(in_service),
+            overtaking: 0,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Configuration of a link.
 
-use crate::{LossConfig, MarkConfig, NoiseConfig, QueueConfig, RateProcess};
+use crate::{DelayOverTime, LossConfig, MarkConfig, NoiseConfig, QueueConfig, RateProcess};
 use alloc::format;
 use alloc::vec::Vec;
 use paceline_units::param::{ParamError, ParamSet};
@@ -13,7 +13,9 @@ pub struct LinkConfig {
     /// How fast the server serves.
     pub rate: RateProcess,
     /// Propagation, one way; 0 or more.
-    pub delay: TimeDelta,
+    pub delay: DelayOverTime,
+    /// Whether a packet may overtake those that left before it over a longer route; else it arrives behind them.
+    pub overtake: bool,
     /// The queue before the server.
     pub queue: QueueConfig,
     /// ECN marks by queue delay, with any queue.
@@ -33,7 +35,8 @@ impl LinkConfig {
     pub fn new(rate: RateProcess, delay: TimeDelta, queue: QueueConfig) -> LinkConfig {
         LinkConfig {
             rate,
-            delay,
+            delay: DelayOverTime::Constant(delay),
+            overtake: false,
             queue,
             mark: None,
             loss: None,
@@ -51,9 +54,12 @@ impl LinkConfig {
     /// Checks everything that [`Link::new`](crate::Link::new) would refuse, without building the link.
     pub fn validate(&self) -> Result<(), ParamError> {
         self.rate.validate()?;
-        if self.delay.is_negative() {
-            return Err(ParamError::new("delay", format_time(self.delay), "a time of 0 or more"));
+        if let DelayOverTime::Constant(delay) = self.delay
+            && delay.is_negative()
+        {
+            return Err(ParamError::new("delay", format_time(delay), "a time of 0 or more"));
         }
+        self.delay.validate().map_err(|error| error.within("delay"))?;
         if self.overhead.as_u64() > MAX_PACKET {
             return Err(ParamError::new("overhead", format_size(self.overhead), "at most 1 GiB"));
         }

@@ -52,8 +52,10 @@ mod loss;
 mod mark;
 mod noise;
 mod normal;
+mod over_time;
 mod queue;
 mod rate;
+mod route;
 mod schedule;
 mod server;
 pub mod trace;
@@ -71,6 +73,7 @@ pub use noise::{
     ContentionNoise, EmpiricalNoise, ExponentialNoise, GammaNoise, GrantNoise, LognormalNoise, NoiseConfig,
     ParetoNoise, RetransmissionNoise, Rfc8868Noise, SpikesNoise, StallShape, UniformNoise,
 };
+pub use over_time::{DelayChanges, DelayOverTime, OverTime, Recording};
 pub use queue::{
     CoDelConfig, DelayEstimate, DropTailConfig, DualPi2Config, FqCoDelConfig, PieConfig, QueueConfig,
     RedConfig, Scheduler,

@@ -3,6 +3,7 @@
 use crate::account::Account;
 use crate::mark::Marker;
 use crate::noise::Noise;
+use crate::route::Route;
 use crate::server::Server;
 use crate::transit::{Plan, Transit};
 use alloc::boxed::Box;
@@ -16,10 +17,12 @@ pub(crate) struct Line {
     pub(crate) marker: Marker,
     /// In a box: a link without noise looks at one word.
     pub(crate) noise: Option<Box<Noise>>,
-    /// Whether it has marks or noise.
+    /// Whether it has marks or noise, or its delay changes.
     pub(crate) alters: bool,
-    /// Propagation in nanoseconds.
+    /// Propagation in nanoseconds; where it changes, the least of all times.
     pub(crate) delay: u64,
+    /// The route, if the propagation changes.
+    pub(crate) route: Option<Box<Route>>,
     /// Bytes added to each packet.
     pub(crate) overhead: u64,
 }
@@ -42,9 +45,7 @@ impl Line {
     ) -> Plan {
         let mut plan = self.plain(wait, departs);
         if !PLAIN && self.alters {
-            let arrives = plan.arrives;
-            (plan.arrives, plan.marked) = self.altered(packet.ecn(), wait, departs);
-            plan.noise = plan.arrives.saturating_since(arrives);
+            (plan.arrives, plan.noise, plan.marked) = self.altered(packet.ecn(), wait, departs);
             if plan.marked {
                 packet.mark_ce();
             }
@@ -62,11 +63,16 @@ impl Line {
         Plan { departed, arrives, wait, noise: TimeDelta::ZERO, marked: false }
     }
 
-    /// When a packet arrives that departs at `departs`, and whether it is marked. Apart from the path of plain links.
+    /// When a packet arrives that departs at `departs`, the noise in that, and whether it is marked. Apart from the path of plain
+    /// links.
     #[inline(never)]
-    fn altered(&mut self, ecn: Ecn, wait: u64, departs: u64) -> (Time, bool) {
+    fn altered(&mut self, ecn: Ecn, wait: u64, departs: u64) -> (Time, TimeDelta, bool) {
         let marked = self.marker.decide(departs, wait, ecn);
-        let plain = Time::from_nanos(departs.saturating_add(self.delay));
-        (self.noise.as_mut().map_or(plain, |noise| noise.arrival(plain)), marked)
+        let plain = match &mut self.route {
+            None => Time::from_nanos(departs.saturating_add(self.delay)),
+            Some(route) => Time::from_nanos(route.arrival(departs)),
+        };
+        let arrives = self.noise.as_mut().map_or(plain, |noise| noise.arrival(plain));
+        (arrives, arrives.saturating_since(plain), marked)
     }
 }

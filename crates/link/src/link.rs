@@ -8,6 +8,7 @@ use crate::mark::Marker;
 use crate::noise::Noise;
 use crate::queue::Queue;
 use crate::queue::packet_queue::LinkContext;
+use crate::route::Route;
 use crate::schedule::{NEVER, span};
 use crate::server::{Arrivals, Server};
 use crate::transit::{Departure, Offered, Plan, Planned, Transit};
@@ -36,13 +37,17 @@ impl<P: Transit> Link<P> {
         let context = LinkContext { nominal: config.rate.nominal(), seed, name };
         let marker = Marker::new(config.mark.as_ref());
         let noise = Noise::new(&config.noise, seed, name).map(Box::new);
+        let delay = config.delay.course();
+        let least = delay.least() as u64;
+        let route = (!delay.is_constant()).then(|| Box::new(Route::new(delay, config.overtake)));
         let line = Line {
             server: Server::new(config.rate.schedule(&config.down)),
             account: Account::default(),
-            alters: !marker.is_off() || noise.is_some(),
+            alters: !marker.is_off() || noise.is_some() || route.is_some(),
             marker,
             noise,
-            delay: config.delay.as_nanos().max(0) as u64,
+            delay: least,
+            route,
             overhead: config.overhead.as_u64(),
         };
         let loss = config.loss.as_ref().map(|loss| Loss::new(loss, seed, name));
@@ -69,9 +74,11 @@ impl<P: Transit> Link<P> {
         queue.offer(line, now, packet, sink)
     }
 
-    /// Whether packets arrive in the order in which they depart: only noise lets one overtake another.
+    /// Whether packets arrive in the order in which they depart: only noise, and a route that becomes shorter, let one overtake
+    /// another.
     pub fn keeps_order(&self) -> bool {
         self.line.noise.as_ref().is_none_or(|noise| noise.keeps_order())
+            && self.line.route.as_ref().is_none_or(|route| route.keeps_order())
     }
 
     /// Whether it has drop-tail, no marks, no losses, no noise and no overhead: then [`Link::plan_plain`] decides on every packet.
@@ -157,7 +164,8 @@ impl<P: Transit> Link<P> {
     /// The counters as of the last `offer` or `settle`.
     pub fn counters(&mut self) -> LinkCounters {
         self.queue.look(&mut self.line, self.now);
-        self.line.account.counters(self.now, self.queue.in_service())
+        let overtaking = self.line.route.as_mut().map_or(0, |route| route.overtaking(self.now));
+        LinkCounters { overtaking, ..self.line.account.counters(self.now, self.queue.in_service()) }
     }
 
     /// How many packets came to the link so far, before its loss model.
@@ -188,7 +196,7 @@ impl<P: Transit> Link<P> {
         self.line.server.schedule().rate_at(time)
     }
 
-    /// Propagation without noise: no departure arrives sooner, so it is the engine's look-ahead.
+    /// The least propagation, without noise: no departure arrives sooner, so it is the engine's look-ahead.
     pub fn delay(&self) -> TimeDelta {
         span(self.line.delay)
     }

@@ -10,6 +10,8 @@ use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// The most pieces of a sequence: a guard against a repeating trace that no memory holds.
 const MAX_PIECES: u64 = 10_000_000;
+/// Nanoseconds after which a rate that changes evenly takes its next value: 10 ms.
+const RAMP_STEP: u64 = 10_000_000;
 
 /// A piecewise-constant rate over time.
 #[derive(Clone, PartialEq, Debug)]
@@ -18,6 +20,9 @@ pub enum RateProcess {
     Constant(Bitrate),
     /// Each rate holds from its time to the next one's; the first time is 0, times increase.
     Steps(Vec<(Time, Bitrate)>),
+    /// Rates at times, the first at 0, times increase: between two of them the rate changes evenly, in steps of 10 ms; the last
+    /// holds.
+    Ramp(Vec<(Time, Bitrate)>),
     /// A recorded or generated rate.
     Trace {
         /// The rates over time, from a file or a generator.
@@ -45,7 +50,9 @@ impl RateProcess {
     pub fn nominal(&self) -> Bitrate {
         match self {
             RateProcess::Constant(rate) => *rate,
-            RateProcess::Steps(steps) => steps.first().map_or(Bitrate::ZERO, |&(_, rate)| rate),
+            RateProcess::Steps(points) | RateProcess::Ramp(points) => {
+                points.first().map_or(Bitrate::ZERO, |&(_, rate)| rate)
+            }
             RateProcess::Trace { trace, scale, .. } => scaled(trace.mean(), *scale),
             RateProcess::Sequence(parts) => parts.first().map_or(Bitrate::ZERO, |(_, part)| part.nominal()),
         }
@@ -58,11 +65,24 @@ impl RateProcess {
         Bitrate::from_bps(pieces.iter().filter(early).map(|&(_, rate)| rate).max().unwrap_or_default())
     }
 
+    /// When a recording that does not start over ends: from then on its last value holds.
+    pub fn ends(&self) -> Option<TimeDelta> {
+        match self {
+            RateProcess::Trace { trace, offset, repeat: false, .. } => Some(trace.length() - *offset),
+            RateProcess::Sequence(parts) => {
+                let (start, last) = parts.last()?;
+                Some(*start - Time::ZERO + last.ends()?)
+            }
+            _ => None,
+        }
+    }
+
     /// Checks what a [`Link`](crate::Link) would refuse.
     pub fn validate(&self) -> Result<(), ParamError> {
         match self {
             RateProcess::Constant(rate) => check_rate("rate", *rate),
-            RateProcess::Steps(steps) => check_steps(steps),
+            RateProcess::Steps(steps) => check_steps("rate.steps", steps),
+            RateProcess::Ramp(points) => check_ramp(points),
             RateProcess::Trace { trace, offset, scale, repeat } => {
                 check_trace(trace, *offset, *scale, *repeat)
             }
@@ -83,6 +103,7 @@ impl RateProcess {
             RateProcess::Steps(steps) => {
                 (steps.iter().map(|&(time, rate)| (time.as_nanos(), rate.as_bps())).collect(), None)
             }
+            RateProcess::Ramp(points) => (ramp_pieces(points), None),
             RateProcess::Trace { trace, offset, scale, repeat } => {
                 trace_pieces(trace, *offset, *scale, *repeat)
             }
@@ -103,26 +124,34 @@ fn check_rate(key: &'static str, rate: Bitrate) -> Result<(), ParamError> {
     }
 }
 
-fn check_steps(steps: &[(Time, Bitrate)]) -> Result<(), ParamError> {
-    check_times(steps.iter().map(|&(time, _)| time))?;
-    steps.iter().try_for_each(|&(_, rate)| check_rate("rate.steps", rate))
+fn check_steps(key: &'static str, steps: &[(Time, Bitrate)]) -> Result<(), ParamError> {
+    check_times(key, steps.iter().map(|&(time, _)| time))?;
+    steps.iter().try_for_each(|&(_, rate)| check_rate(key, rate))
 }
 
-fn check_times(mut times: impl Iterator<Item = Time>) -> Result<(), ParamError> {
+fn check_ramp(points: &[(Time, Bitrate)]) -> Result<(), ParamError> {
+    check_steps("rate.ramp", points)?;
+    let longest = MAX_PIECES * RAMP_STEP;
+    match points.last().filter(|(time, _)| time.as_nanos() > longest) {
+        None => Ok(()),
+        Some((time, _)) => {
+            let found = format_args!("{} s", time.as_secs_f64());
+            Err(ParamError::new("rate.ramp", found, "a last point within 100000 s"))
+        }
+    }
+}
+
+fn check_times(key: &'static str, mut times: impl Iterator<Item = Time>) -> Result<(), ParamError> {
     let Some(mut last) = times.next() else {
-        return Err(ParamError::new("rate.steps", "none", "at least one step"));
+        return Err(ParamError::new(key, "none", "at least one step"));
     };
     if last != Time::ZERO {
-        return Err(ParamError::new(
-            "rate.steps",
-            format_args!("{} s", last.as_secs_f64()),
-            "a first step at 0 s",
-        ));
+        return Err(ParamError::new(key, format_args!("{} s", last.as_secs_f64()), "a first step at 0 s"));
     }
     for time in times {
         if time <= last {
             return Err(ParamError::new(
-                "rate.steps",
+                key,
                 format_args!("{} s", time.as_secs_f64()),
                 "steps in increasing order of time",
             ));
@@ -133,7 +162,7 @@ fn check_times(mut times: impl Iterator<Item = Time>) -> Result<(), ParamError> 
 }
 
 fn check_sequence(parts: &[(Time, RateProcess)]) -> Result<(), ParamError> {
-    check_times(parts.iter().map(|&(time, _)| time))?;
+    check_times("rate.steps", parts.iter().map(|&(time, _)| time))?;
     for (index, (_, part)) in parts.iter().enumerate() {
         match part {
             RateProcess::Sequence(_) => {
@@ -170,6 +199,9 @@ fn sequence_size(parts: &[(Time, RateProcess)]) -> u64 {
             pieces.saturating_mul(periods)
         }
         RateProcess::Steps(steps) => steps.len() as u64,
+        RateProcess::Ramp(points) => {
+            points.last().map_or(0, |(time, _)| time.as_nanos() / RAMP_STEP) + points.len() as u64
+        }
         RateProcess::Constant(_) | RateProcess::Sequence(_) => 1,
     };
     parts.iter().enumerate().map(size).fold(0, u64::saturating_add)
@@ -220,6 +252,22 @@ fn check_trace(trace: &Trace, offset: TimeDelta, scale: f64, repeat: bool) -> Re
         ));
     }
     Ok(())
+}
+
+/// Pieces of a rate that changes evenly from point to point: each has the rate of its middle, so that the work is that of the ramp.
+fn ramp_pieces(points: &[(Time, Bitrate)]) -> Vec<(u64, u64)> {
+    let mut pieces = Vec::new();
+    for pair in points.windows(2) {
+        let [(from, first), (to, last)] = [pair[0], pair[1]].map(|(time, rate)| (time.as_nanos(), rate));
+        let (length, change) = ((to - from) as f64, last.as_bps_f64() - first.as_bps_f64());
+        for start in (from..to).step_by(RAMP_STEP as usize) {
+            let middle = (start + (start + RAMP_STEP).min(to)) as f64 / 2.0 - from as f64;
+            let rate = Bitrate::from_bps_f64(first.as_bps_f64() + change * (middle / length) + 0.5);
+            pieces.push((start, rate.as_bps()));
+        }
+    }
+    pieces.extend(points.last().map(|&(time, rate)| (time.as_nanos(), rate.as_bps())));
+    pieces
 }
 
 /// Start times and rates of a played trace, and its period where it repeats.

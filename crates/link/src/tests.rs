@@ -21,6 +21,7 @@ mod pie;
 mod queueing;
 mod rates;
 mod red;
+mod routes;
 mod runs;
 mod service;
 

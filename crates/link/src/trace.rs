@@ -6,6 +6,8 @@ mod error;
 mod held;
 mod json;
 mod mahimahi;
+mod measure;
+mod recorded;
 mod rows;
 mod tables;
 mod units;
@@ -15,8 +17,12 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 pub use error::{TraceError, TraceWarning};
+use held::Held;
+pub use measure::Measure;
 use paceline_units::param::{Kind, ParamError, Parameter, Reason, Value};
 use paceline_units::{Bitrate, Bytes, TimeDelta, names, params};
+pub use recorded::{Columns, Recorded};
+use tables::Reading;
 
 /// The fastest rate a link may have: 1 Pbit/s, so that a nanosecond's carry and a packet's work fit 64 bits together.
 pub(crate) const MAX_RATE: u64 = 1_000_000_000_000_000;
@@ -157,13 +163,20 @@ impl Trace {
     }
 
     fn parse_by(bytes: &[u8], options: &TraceOptions, scaled: bool) -> Result<Trace, TraceError> {
-        match options.format {
-            TraceFormat::Mbps => tables::mbps(bytes, options, scaled),
-            TraceFormat::TimeMbps => tables::time_mbps(bytes, options, scaled),
-            TraceFormat::MbpsHold => tables::mbps_hold(bytes, options, scaled),
-            TraceFormat::Mahimahi => mahimahi::parse(bytes, options.opportunity),
-            TraceFormat::JsonGhent => json::parse(bytes),
-        }
+        let reading = Reading { options, measure: Measure::Rate, scaled };
+        Trace::of(match options.format {
+            TraceFormat::Mbps => tables::mbps(bytes, reading)?,
+            TraceFormat::TimeMbps => tables::time_mbps(bytes, reading)?,
+            TraceFormat::MbpsHold => tables::mbps_hold(bytes, reading)?,
+            TraceFormat::Mahimahi => return mahimahi::parse(bytes, options.opportunity),
+            TraceFormat::JsonGhent => json::parse(bytes, Measure::Rate)?,
+        })
+    }
+
+    /// The trace of rates in bit/s.
+    fn of((segments, warnings): Held) -> Result<Trace, TraceError> {
+        let rates = segments.into_iter().map(|(duration, bps)| (duration, Bitrate::from_bps(bps)));
+        Ok(Trace { warnings, ..Trace::from_segments(rates)? })
     }
 
     /// A trace of (duration, rate). Durations of zero are left out, neighbours of one rate become one segment.
@@ -239,10 +252,5 @@ impl Trace {
     /// Oddities of the file, and the reading of it.
     pub fn warnings(&self) -> &[TraceWarning] {
         &self.warnings
-    }
-
-    fn with_warnings(mut self, warnings: Vec<TraceWarning>) -> Trace {
-        self.warnings = warnings;
-        self
     }
 }

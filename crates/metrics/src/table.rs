@@ -272,6 +272,8 @@ figures! {
         marked "marked" ["packets", NONE] "Packets that this link marked CE.",
             column Count = Cell::Link(|sample| sample.counted(|count| count.marked)),
             summary Count: u64 = |link| link.counted(|count| count.marked), shown 6;
+        overtaking "overtaking" ["packets", NONE] "Packets that left this link over a shorter route and arrive before some that left before them.",
+            summary Count: u64 = |link| link.counted(|count| count.overtaking);
     }
 }
 

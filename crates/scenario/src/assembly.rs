@@ -16,7 +16,7 @@ use crate::source::*;
 use crate::spec::*;
 use paceline_cc::{AnyController, CeResponse, Controller, FlowSetup, Limits, StreamId, Verb};
 use paceline_link::generate::{mmwave, states};
-use paceline_link::{LinkConfig, RateProcess, Trace};
+use paceline_link::{DelayOverTime, LinkConfig, OverTime, RateProcess, Trace};
 use paceline_media::{
     Bulk, BulkParams, Cbr, CbrParams, Codec, CodecModel, CodecModelParams, CodecParams, ConnectionVectors,
     FrameTrace, FrameTraceFormat, Source, TraceEncoder, TraceEncoderParams, frame_sizes,
@@ -96,8 +96,10 @@ pub fn build(scenario: &Scenario, loader: &Loader) -> Result<Parts, ScenarioErro
     let links = scenario.links.iter().map(|link| builder.link(link)).collect::<Result<Vec<_>, _>>()?;
     let flows = scenario.flows.iter().map(|flow| builder.flow(flow)).collect::<Result<_, _>>()?;
     let units = scenario.links.iter().zip(&links).filter_map(|(link, config)| remarks::unit(link, config));
+    let ends = scenario.links.iter().zip(&links);
+    let ends = ends.flat_map(|(link, config)| remarks::ends(scenario.duration, link, config));
     let least = scenario.flows.iter().filter_map(|flow| remarks::least_bitrate(scenario, flow, &links));
-    builder.warnings.extend(units.chain(least));
+    builder.warnings.extend(units.chain(ends).chain(least));
     Ok(Parts { links, flows, codecs: builder.codecs, warnings: builder.warnings })
 }
 
@@ -111,11 +113,19 @@ impl Scenario {
         };
         for link in &mut self.links {
             link.rate.traces_mut().into_iter().for_each(|trace| absolute(&mut trace.file.0));
+            for (_, quantity) in over_time(&mut link.delay) {
+                quantity.file_mut().into_iter().for_each(|file| absolute(&mut file.0));
+            }
         }
         for stream in self.flows.iter_mut().flat_map(|flow| &mut flow.streams) {
             stream.source.files_mut().into_iter().for_each(&absolute);
         }
     }
+}
+
+/// The quantities of a link that may change, by their keys.
+fn over_time(delay: &mut DelayOverTime) -> [(&'static str, &mut dyn OverTime); 1] {
+    [("delay", delay)]
 }
 
 /// Refuses a controller that uses words which the transport of its flow does not execute.
@@ -193,9 +203,10 @@ impl Builder<'_> {
     fn link(&mut self, link: &LinkSpec) -> Result<LinkConfig, ScenarioError> {
         let table = format!("links.{}", quoted_key(&link.name));
         let at = |time: TimeDelta| Time::ZERO + time;
-        let config = LinkConfig {
+        let mut config = LinkConfig {
             rate: self.rate(&link.name, &link.rate, &table)?,
-            delay: link.delay,
+            delay: link.delay.clone(),
+            overtake: link.overtake,
             queue: link.queue.clone(),
             mark: link.mark.clone(),
             loss: link.loss.clone(),
@@ -203,8 +214,22 @@ impl Builder<'_> {
             down: link.down.iter().map(|&(from, to)| (at(from), at(to))).collect(),
             overhead: link.overhead,
         };
+        for (key, quantity) in over_time(&mut config.delay) {
+            self.recorded(&format!("{table}.{key}.trace"), quantity)?;
+        }
         config.validate().map_err(|error| within(&table, &error))?;
         Ok(config)
+    }
+
+    /// Reads the recording of a quantity, if it has one.
+    fn recorded(&mut self, key: &str, quantity: &mut dyn OverTime) -> Result<(), ScenarioError> {
+        let Some(file) = quantity.unread() else { return Ok(()) };
+        let (bytes, path) = self.read(key, file)?;
+        let recorded = quantity.read(&bytes).map_err(|error| {
+            wrong(key.into(), in_file(&format!("{:?}", error.found), error.line, &path), &error.expected)
+        })?;
+        self.warnings.extend(recorded.warnings().iter().map(|warning| format!("{key}: {path}: {warning}")));
+        Ok(())
     }
 
     fn rate(&mut self, link: &str, rate: &RateSpec, table: &str) -> Result<RateProcess, ScenarioError> {
@@ -215,6 +240,9 @@ impl Builder<'_> {
                     Ok((Time::ZERO + *at, self.rate(link, rate, table)?))
                 };
                 Ok(RateProcess::Sequence(steps.iter().map(&mut part).collect::<Result<_, _>>()?))
+            }
+            RateSpec::Ramp(points) => {
+                Ok(RateProcess::Ramp(points.iter().map(|&(at, rate)| (Time::ZERO + at, rate)).collect()))
             }
             RateSpec::Trace(spec) => {
                 let mut trace = self.trace(spec, format!("{table}.rate.trace"))?;

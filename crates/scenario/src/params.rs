@@ -58,11 +58,18 @@ pub(crate) fn check(table: &Table<'_>, params: &impl ParamSet) -> Result<(), Sce
         if let Some(Reason::Useless(expected)) = params.idle(spec.name) {
             return Err(node.fail(&expected));
         }
-        if let Some(other) = spec.excludes.iter().find(|other| table.find(other).is_some()) {
-            return Err(node.fail(&format!("either {other} or {}, not both", spec.name)));
-        }
+        fits_beside(table, spec)?;
     }
     params.contradiction().map_err(|error| blame(table, &error))
+}
+
+/// Fails if the table has a parameter and another one that it excludes.
+fn fits_beside(table: &Table<'_>, spec: &Spec) -> Result<(), ScenarioError> {
+    let other = spec.excludes.iter().find(|other| table.find(other).is_some());
+    match (table.find(spec.name), other) {
+        (Some(node), Some(other)) => Err(node.fail(&format!("either {other} or {}, not both", spec.name))),
+        _ => Ok(()),
+    }
 }
 
 /// The error of a parameter of `table`.
@@ -183,6 +190,7 @@ fn table(specs: &[Spec], table: &Table<'_>) -> Result<Vec<(&'static str, Value)>
     {
         return Err(missing(table, spec));
     }
+    specs.iter().rev().try_for_each(|spec| fits_beside(table, spec))?;
     let given = specs.iter().filter_map(|spec| Some((spec, table.find(spec.name)?)));
     given.map(|(spec, node)| Ok((spec.name, value(spec, &node)?))).collect()
 }

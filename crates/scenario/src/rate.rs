@@ -13,6 +13,8 @@ pub enum RateSpec {
     Constant(Bitrate),
     /// Each holds from its time on, a trace from its own start; the first time is 0. Steps do not nest.
     Steps(Vec<(TimeDelta, RateSpec)>),
+    /// Rates at times, the first at 0: between two of them it changes evenly.
+    Ramp(Vec<(TimeDelta, Bitrate)>),
     /// A recording in a file.
     Trace(TraceSpec),
     /// The mmWave generator.
@@ -25,7 +27,7 @@ impl RateSpec {
         match self {
             RateSpec::Trace(trace) => trace.played.repeat,
             RateSpec::Mmwave(mmwave) => mmwave.played.repeat,
-            RateSpec::Constant(_) | RateSpec::Steps(_) => false,
+            RateSpec::Constant(_) | RateSpec::Steps(_) | RateSpec::Ramp(_) => false,
         }
     }
 
@@ -34,7 +36,7 @@ impl RateSpec {
         match self {
             RateSpec::Trace(trace) => vec![trace],
             RateSpec::Steps(steps) => steps.iter_mut().flat_map(|(_, rate)| rate.traces_mut()).collect(),
-            RateSpec::Constant(_) | RateSpec::Mmwave(_) => Vec::new(),
+            RateSpec::Constant(_) | RateSpec::Ramp(_) | RateSpec::Mmwave(_) => Vec::new(),
         }
     }
 }
@@ -141,6 +143,7 @@ impl Parameter for RateSpec {
         Some(match self {
             RateSpec::Constant(rate) => Value::Rate(*rate),
             RateSpec::Steps(steps) => param::table(steps.to_value().map(|steps| ("steps", steps))),
+            RateSpec::Ramp(ramp) => param::table(ramp.to_value().map(|ramp| ("ramp", ramp))),
             RateSpec::Trace(trace) => param::table(param::values(trace)),
             RateSpec::Mmwave(mmwave) => {
                 let generator = ("generator", Value::Name("mmwave"));

@@ -5,8 +5,8 @@ use crate::rate::RateSpec;
 use crate::spec::{FlowSpec, LinkSpec, Scenario};
 use paceline_link::LinkConfig;
 use paceline_units::param::{ParamSet, Value};
-use paceline_units::text::format_rate;
-use paceline_units::{Bitrate, Time};
+use paceline_units::text::{format_rate, format_time};
+use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// No link is faster: who says so has written down another unit.
 const FASTEST: Bitrate = Bitrate::from_bps(100_000_000_000);
@@ -16,13 +16,27 @@ pub(crate) fn unit(link: &LinkSpec, config: &LinkConfig) -> Option<String> {
     let recorded = match &link.rate {
         RateSpec::Trace(_) => true,
         RateSpec::Steps(steps) => steps.iter().any(|(_, rate)| matches!(rate, RateSpec::Trace(_))),
-        RateSpec::Constant(_) | RateSpec::Mmwave(_) => false,
+        RateSpec::Constant(_) | RateSpec::Ramp(_) | RateSpec::Mmwave(_) => false,
     };
     let highest = config.rate.highest(Time::MAX);
     (recorded && highest > FASTEST).then(|| {
         let (name, highest) = (quoted_key(&link.name), format_rate(highest));
         format!("links.{name}.rate: found rates up to {highest}, expected Mbit/s: `scale` converts them, such as 0.000001 for bit/s")
     })
+}
+
+/// Warnings of recordings that end before the run, so that their last value holds.
+pub(crate) fn ends(duration: TimeDelta, link: &LinkSpec, config: &LinkConfig) -> Vec<String> {
+    let recordings = [("rate", config.rate.ends()), ("delay", config.delay.ends())];
+    let short =
+        recordings.into_iter().filter_map(|(key, ends)| Some((key, ends.filter(|ends| *ends < duration)?)));
+    let said = |(key, ends)| {
+        let (name, ends, duration) = (quoted_key(&link.name), format_time(ends), format_time(duration));
+        format!(
+            "links.{name}.{key}: the recording ends after {ends} of the run's {duration}; its last value holds from then on, unless repeat = true"
+        )
+    };
+    short.map(said).collect()
 }
 
 /// Warning of a least bitrate above the rate that a link of the flow's path ever has.

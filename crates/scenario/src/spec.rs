@@ -9,7 +9,7 @@ use paceline_cc::guest::Guest;
 use paceline_cc::shared_bottleneck;
 use paceline_cc::{ControllerParams, CouplingParams, FlowSetup, Priority};
 use paceline_ends::Exchange;
-use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
+use paceline_link::{DelayOverTime, LossConfig, MarkConfig, NoiseConfig, QueueConfig};
 use paceline_media::PlayoutConfig;
 use paceline_units::param::{Kind, ParamError, ParamSet, Parameter, Reason, Value};
 use paceline_units::{Bitrate, Bytes, EcnMode, Stack, Time, TimeDelta, params};
@@ -155,7 +155,8 @@ params! {
         from: Option<String> = None, type NODE, else "it fits everywhere", "", "The node where the link begins. A path over links with nodes must join, and pass each node once";
         to: Option<String> = None, type NODE, else "it fits everywhere", "", "The node where the link ends";
         rate: RateSpec = RateSpec::Constant(Bitrate::ZERO), as Required, "", "How fast the link serves: see below; a network has one";
-        delay: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "", "Propagation, one way";
+        delay: DelayOverTime = DelayOverTime::Constant(TimeDelta::ZERO), in 0.0, 1e6, "", "Propagation, one way, of a packet that leaves the server then: see below";
+        overtake: bool = false, "", "Whether packets over a route that became shorter arrive before those still on the longer one; else behind them";
         queue: QueueConfig = QueueConfig::DropTail(Default::default()), as Required, "", "`{ limit = \"300ms\" }`, `{ packets = 100 }` or `{ bytes = \"150kB\" }`, exactly one of them and above 0. It limits what waits; the packet in service does not count. A time is turned into bytes once, at the constant rate, the first step's, or the trace's mean. A `kind` that manages its queue has a limit of its own: see [queues](queues.md)";
         mark: Option<MarkConfig> = None, else "no marks", "", "ECN marks: see below";
         loss: Option<LossConfig> = None, else "no loss", "", "Loss before the queue: see below";
@@ -203,7 +204,7 @@ params! {
         ecn: EcnMode = EcnMode::Off, else "off; under prague l4s", "", "The ECN field that packets leave with: `\"classic\"` is ECT(0), `\"l4s\"` ECT(1). With a controller that ignores marks it is `\"off\"`";
         path: Vec<String> = Vec::new(), type NAMES, as Required, "", "The links from sender to receiver, 1 to 64";
         return_path: Vec<String> = Vec::new(), type NAMES, "", "The links back, at most 64. Without any the way back is unlimited and lossless, with `return_delay`";
-        return_delay: TimeDelta = TimeDelta::ZERO, else "the sum of the forward delays", in 0.0, 1e6, "", "Delay of an empty return path";
+        return_delay: TimeDelta = TimeDelta::ZERO, else "the sum of the forward delays, as they are at the beginning", in 0.0, 1e6, "", "Delay of an empty return path";
         start: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "", "When the flow begins; its samples before have no target and no state";
         stop: Option<TimeDelta> = None, else "at the end of the run", in 0.0, 1e6, "", "When the flow ends; its samples after have no target and no state";
         pause: Vec<(TimeDelta, TimeDelta)> = Vec::new(), else "it never pauses", "", "From a time to another, `[[\"30s\", \"40s\"]]`, the application is silent; what waits to be sent still leaves. In order, between `start` and `stop`";

@@ -32,6 +32,7 @@ _FAMILIES = {
 _TABLES = {
     "scenario": "",
     "link": "links.NAME",
+    "delay": "links.NAME.delay",
     "flow": "flows.NAME",
     "stream": "flows.NAME.streams.NAME",
     "coupling": "coupling.NAME",
@@ -144,7 +145,8 @@ def _lines(parameter: Mapping[str, Any]) -> Iterator[str]:
     source = f" [{parameter['source']}]" if parameter["source"] else ""
     yield f"{parameter['help']}{source}"
     default, allowed = said(parameter)
-    unit = _UNITS.get(parameter["unit"], parameter["unit"])
+    one, either, table = parameter["unit"].partition(" or {")
+    unit = _UNITS.get(one, one) + either + table
     yield f"Default: {default.removeprefix('= ')}" if default.startswith("=") else default.strip("()").capitalize()
     if allowed:
         yield f"Value: {allowed.replace(parameter['unit'], unit, 1)}"

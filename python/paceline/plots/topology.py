@@ -95,15 +95,18 @@ def _said(link: dict[str, Any]) -> tuple[str, ...]:
     limit = next(
         (f"{queue[key]} {key}".removesuffix(" limit") for key in ("limit", "packets", "bytes") if key in queue), ""
     )
-    lines = [f"{_rate(link['rate'])}, {link['delay']}", f"{queue['kind']}, {limit.replace(' bytes', '')}"]
+    rate, delay = _over_time(link["rate"]), _over_time(link["delay"])
+    lines = [f"{rate}, {delay}", f"{queue['kind']}, {limit.replace(' bytes', '')}"]
     troubles = [key for key in ("mark", "loss", "noise", "down") if link.get(key)]
     return (*lines, "with " + ", ".join(troubles)) if troubles else tuple(lines)
 
 
-def _rate(rate: Any) -> str:
-    if isinstance(rate, str):
-        return rate
-    return "steps" if "steps" in rate else "trace" if "trace" in rate else str(rate.get("generator", "rate"))
+def _over_time(quantity: Any) -> str:
+    """A rate or a delay, or in a word how it changes."""
+    if isinstance(quantity, str):
+        return quantity
+    word = next((word for word in ("steps", "ramp", "trace") if word in quantity), None)
+    return word or str(quantity.get("generator", "changing"))
 
 
 def text(topology: Topology) -> str:

@@ -1,7 +1,7 @@
 //! Random links and arrivals for the property tests.
 
 use super::*;
-use crate::Trace;
+use crate::{DelayChanges, DelayOverTime, Trace};
 use paceline_units::param::{Kind, Kinds, ParamSet, Spec, Value};
 use proptest::prelude::*;
 
@@ -94,6 +94,21 @@ fn value(spec: &Spec, part: f64) -> Value {
     }
 }
 
+/// A delay that lasts, or changes at once or evenly.
+fn delay() -> impl Strategy<Value = DelayOverTime> {
+    let nanos = || 0i64..50_000_000;
+    (nanos(), nanos(), 1i64..100_000_000, 0..4).prop_map(|(first, then, at, kind)| {
+        let [first, then, at] = [first, then, at].map(TimeDelta::from_nanos);
+        let points = vec![(TimeDelta::ZERO, first), (at, then)];
+        let changes = match kind {
+            0 => DelayChanges { steps: points, ..DelayChanges::default() },
+            1 => DelayChanges { ramp: points, ..DelayChanges::default() },
+            _ => return first.into(),
+        };
+        DelayOverTime::Changes(alloc::boxed::Box::new(changes))
+    })
+}
+
 /// A valid drop-tail link of any kind.
 pub(super) fn config() -> impl Strategy<Value = LinkConfig> {
     let downs = prop::collection::vec((0u64..100_000_000, 1u64..20_000_000), 0..4);
@@ -104,14 +119,15 @@ pub(super) fn config() -> impl Strategy<Value = LinkConfig> {
         prop::option::of(any_of()),
         prop::collection::vec(any_of(), 0..4),
     );
-    (parts, downs, 0i64..50_000_000, 0u64..60).prop_map(
-        |((rate, limit, mark, loss, noise), downs, delay, overhead)| {
+    (parts, downs, delay(), any::<bool>(), 0u64..60).prop_map(
+        |((rate, limit, mark, loss, noise), downs, delay, overtake, overhead)| {
             let down = downs
                 .into_iter()
                 .map(|(from, length)| (Time::from_nanos(from), Time::from_nanos(from + length)));
             LinkConfig {
                 rate,
-                delay: TimeDelta::from_nanos(delay),
+                delay,
+                overtake,
                 queue: QueueConfig::droptail(limit),
                 mark,
                 loss,

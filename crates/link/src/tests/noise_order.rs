@@ -24,7 +24,7 @@ fn rate() -> impl Strategy<Value = u64> {
 /// Packets with gaps of up to three times what a full one takes: now a queue, now none.
 fn departures(rate: u64, noises: Vec<NoiseConfig>, sizes: &[(u64, f64)]) -> Vec<Departure<Packet>> {
     let mut config = unlimited(RateProcess::Constant(Bitrate::from_bps(rate)));
-    (config.delay, config.noise) = (TimeDelta::from_millis(10), noises);
+    (config.delay, config.noise) = (TimeDelta::from_millis(10).into(), noises);
     let mut at = 0.0;
     let arrivals: Vec<_> = (0u64..)
         .zip(sizes)

@@ -22,7 +22,7 @@ fn noise(kind: &str, values: &[(&str, Value)]) -> NoiseConfig {
 /// A link that does nothing but this noise; 10 ms away.
 fn link_with(noises: Vec<NoiseConfig>) -> LinkConfig {
     let mut config = unlimited(RateProcess::Constant(Bitrate::from_bps(1_000_000_000_000)));
-    (config.delay, config.noise) = (TimeDelta::from_millis(10), noises);
+    (config.delay, config.noise) = (TimeDelta::from_millis(10).into(), noises);
     config
 }
 

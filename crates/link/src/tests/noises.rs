@@ -9,7 +9,7 @@ const MILLI: f64 = 1e6;
 /// Departures of packets `gap` apart, in an unloaded link.
 fn noisy(mut noise: NoiseConfig, reorder: bool, gap: u64) -> Vec<Departure<Packet>> {
     let mut config = unlimited(mbps(1000));
-    config.delay = TimeDelta::from_millis(10);
+    config.delay = TimeDelta::from_millis(10).into();
     noise.set("reorder", Value::Flag(reorder)).expect("every noise has it");
     config.noise = vec![noise];
     let arrivals: Vec<Arrival> = (0..100_000).map(|index| (index * gap, 125)).collect();

@@ -95,7 +95,7 @@ fn what_is_wrong_names_its_key() {
     assert_eq!(name(unlimited(played(4, 1.0, false))), "rate.offset");
     assert_eq!(name(unlimited(played(-1, 1.0, true))), "rate.offset");
     assert_eq!(name(limited(mbps(1), QueueLimit::Time(TimeDelta::from_nanos(-1)))), "queue.limit");
-    assert_eq!(name(LinkConfig { delay: TimeDelta::from_nanos(-1), ..unlimited(mbps(1)) }), "delay");
+    assert_eq!(name(LinkConfig { delay: TimeDelta::from_nanos(-1).into(), ..unlimited(mbps(1)) }), "delay");
     assert_eq!(name(LinkConfig { down: vec![(millis(1), millis(1))], ..unlimited(mbps(1)) }), "down");
     let error = Link::<Packet>::new(unlimited(played(0, -1.0, true)), 1, "test").map(drop).unwrap_err();
     assert_eq!(error.to_string(), "rate.scale: found -1, expected a number above 0");

@@ -65,7 +65,7 @@ proptest! {
     #[test]
     fn a_run_is_planned_as_its_packets_are(rate in process(), bursts in bursts(), delay in 0i64..50_000_000) {
         let limit = QueueLimit::Packets(30);
-        let config = LinkConfig { delay: TimeDelta::from_nanos(delay), ..limited(rate, limit) };
+        let config = LinkConfig { delay: TimeDelta::from_nanos(delay).into(), ..limited(rate, limit) };
         let (departures, samples, _) = shown(&config, &bursts, true);
         let (singly, samples_singly, _) = shown(&config, &bursts, false);
         prop_assert_eq!(departures, singly);

@@ -52,7 +52,7 @@ fn an_idle_server_starts_at_the_arrival() {
 #[test]
 fn propagation_and_overhead_are_added() {
     let mut config = unlimited(mbps(10));
-    config.delay = TimeDelta::from_millis(10);
+    config.delay = TimeDelta::from_millis(10).into();
     config.overhead = Bytes::new(250);
     let outcome = run(config, &[(0, 1000), (0, 1000)], Ecn::NotEct, millis(50));
     let second = outcome.departures[1];

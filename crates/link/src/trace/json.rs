@@ -1,17 +1,28 @@
 //! The JSON of the Ghent 4G logs: a list of flat objects. Read by hand: it is the only JSON a link ever sees.
 
 use super::error::warn;
-use super::rows::{rate, seconds, text};
-use super::{Trace, TraceError, TraceWarning, held};
+use super::held::{self, Held};
+use super::rows::{seconds, text};
+use super::{Measure, TraceError, TraceWarning};
+use alloc::format;
 use alloc::vec::Vec;
-use paceline_units::{Bitrate, TimeDelta};
+use paceline_units::TimeDelta;
 
 const LIST: &str = "a list of {\"duration_ms\", \"bandwidth_kbps\", \"latency_ms\"}";
 const NO_DURATION: &str = "a duration of 0 ms; the entry was left out";
 
-/// Duration and rate of each object.
-pub(super) fn parse(bytes: &[u8]) -> Result<Trace, TraceError> {
-    let mut reader = Reader { rest: text(bytes)?, line: 1 };
+/// The key of a measure in each object, and how many of its usual units the unit there is.
+fn key(measure: Measure) -> Result<(&'static str, f64), TraceError> {
+    match measure {
+        Measure::Rate => Ok(("bandwidth_kbps", 1e-3)),
+        Measure::Delay => Ok(("latency_ms", 1.0)),
+        Measure::Ratio => Err(TraceError::whole("a list of rates and latencies", "a recording of losses")),
+    }
+}
+
+/// Duration and value of each object.
+pub(super) fn parse(bytes: &[u8], measure: Measure) -> Result<Held, TraceError> {
+    let mut reader = Reader { rest: text(bytes)?, line: 1, measure, key: key(measure)? };
     reader.skip_space();
     if reader.rest.is_empty() {
         return Err(TraceError::whole("an empty file", LIST));
@@ -30,7 +41,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Trace, TraceError> {
     }
     reader.expect(']')?;
     match reader.peek() {
-        None => held::trace(rows, warnings),
+        None => held::filled(rows, warnings),
         Some(_) => Err(reader.unexpected("nothing behind the list")),
     }
 }
@@ -38,14 +49,17 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Trace, TraceError> {
 struct Reader<'a> {
     rest: &'a str,
     line: usize,
+    measure: Measure,
+    key: (&'static str, f64),
 }
 
 impl<'a> Reader<'a> {
-    /// Reads one object. A bandwidth of null is none.
+    /// Reads one object. A value of null is none.
     fn object(&mut self, warnings: &mut Vec<TraceWarning>) -> Result<held::Row, TraceError> {
         self.expect('{')?;
         let line = self.line;
-        let (mut duration, mut bandwidth) = (None, None);
+        let ((name, unit), measure) = (self.key, self.measure);
+        let (mut duration, mut found) = (None, None);
         loop {
             self.peek();
             let key = self.string()?;
@@ -54,9 +68,9 @@ impl<'a> Reader<'a> {
             let (value_line, value) = (self.line, self.value()?);
             match key {
                 "duration_ms" => duration = Some(milli_seconds(value_line, value)?),
-                "bandwidth_kbps" if value == "null" => bandwidth = Some(None),
-                "bandwidth_kbps" => bandwidth = Some(Some(kbps(value_line, value)?)),
-                _ => {}
+                key if key != name => {}
+                _ if value == "null" => found = Some(None),
+                _ => found = Some(Some(measure.read(value_line, value, unit)?)),
             }
             if self.peek() != Some(',') {
                 break;
@@ -64,13 +78,14 @@ impl<'a> Reader<'a> {
             self.expect(',')?;
         }
         self.expect('}')?;
-        let (Some(duration), Some(bandwidth)) = (duration, bandwidth) else {
-            return Err(TraceError::at(line, "an object without them", "duration_ms and bandwidth_kbps"));
+        let (Some(duration), Some(value)) = (duration, found) else {
+            let expected = format!("duration_ms and {name}").into();
+            return Err(TraceError { expected, ..TraceError::at(line, "an object without them", "") });
         };
         if duration == TimeDelta::ZERO {
             warn(warnings, line, NO_DURATION);
         }
-        Ok((duration, bandwidth, line))
+        Ok((duration, value, line))
     }
 
     /// A string's content, escapes as they stand: no key of interest has one.
@@ -134,9 +149,4 @@ impl<'a> Reader<'a> {
 fn milli_seconds(line: usize, value: &str) -> Result<TimeDelta, TraceError> {
     let thousandfold = seconds(line, value, 0.0, 1.0, "a duration in ms, a number from 0 to 3e9")?;
     Ok(thousandfold / 1000)
-}
-
-fn kbps(line: usize, value: &str) -> Result<Bitrate, TraceError> {
-    let thousandfold = rate(line, value, 1.0)?;
-    Ok(Bitrate::from_bps(thousandfold.as_bps() / 1000))
 }

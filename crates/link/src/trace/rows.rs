@@ -3,8 +3,8 @@
 use super::TraceError;
 use alloc::format;
 use alloc::vec::Vec;
+use paceline_units::TimeDelta;
 use paceline_units::text::{NOT_UTF16, is_utf16};
-use paceline_units::{Bitrate, TimeDelta};
 
 /// The text of a file, or why it is none.
 pub(super) fn text(bytes: &[u8]) -> Result<&str, TraceError> {
@@ -51,16 +51,6 @@ pub(super) fn number(line: usize, cell: &str, expected: &'static str) -> Result<
         Ok(value) if value.is_finite() => Ok(value),
         _ => Err(TraceError::at(line, cell, expected)),
     }
-}
-
-/// A rate in Mbit/s, or in another unit of so many Mbit/s.
-pub(super) fn rate(line: usize, cell: &str, unit_mbps: f64) -> Result<Bitrate, TraceError> {
-    const EXPECTED: &str = "a rate in Mbit/s, a number from 0 to 1e9";
-    let mbps = number(line, cell, EXPECTED)? * unit_mbps;
-    if !(0.0..=1e9).contains(&mbps) {
-        return Err(TraceError::at(line, cell, EXPECTED));
-    }
-    Ok(Bitrate::from_bps_f64(mbps * 1e6 + 0.5))
 }
 
 /// A time in seconds, or in another unit of so many seconds: `from` or more and within a hundred years.

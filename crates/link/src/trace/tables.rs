@@ -1,12 +1,13 @@
-//! The formats that are text tables: `mbps`, `time-mbps`, `mbps-hold`, with or without a header.
+//! The formats that are text tables: `mbps`, `time-mbps`, `mbps-hold`, with or without a header; and columns of other quantities.
 
 use super::error::warn;
-use super::rows::{cells, is_tabbed, lines, rate, seconds, text};
+use super::held::Held;
+use super::rows::{cells, is_tabbed, lines, seconds, text};
 use super::units::Units;
-use super::{Column, Trace, TraceError, TraceOptions, TraceWarning, held};
+use super::{Column, Measure, TraceError, TraceOptions, TraceWarning, held};
 use alloc::format;
 use alloc::vec::Vec;
-use paceline_units::{Bitrate, TimeDelta};
+use paceline_units::TimeDelta;
 
 const NOT_ADVANCING: &str = "a time that does not advance; the row was left out";
 const LONG_GAP: &str = "a gap of more than three usual intervals; the rate before it holds";
@@ -15,46 +16,59 @@ const LONG: &str = "holds are 100 s or longer, half of them at least: they are r
 const BLANK: &str = "a blank line between rows; it was passed over";
 const NO_HOLD: &str = "a hold of 0 s; the row was left out";
 const OTHER_UNITS: &str = "the header names other units than Mbit/s and seconds; numbers are read in those";
+const OTHER_UNITS_OF_DELAYS: &str =
+    "the header names other units than ms and seconds; numbers are read in those";
+const PERCENT: &str = "the header names other units than ratios and seconds; numbers are read in those";
 
 /// Rates are recorded more often: such rows are in another unit.
 const SUSPICIOUS: TimeDelta = TimeDelta::from_secs(100);
 
+/// How a column is read: which, of what quantity, and whether its numbers are taken whatever the header calls them.
+#[derive(Clone, Copy)]
+pub(super) struct Reading<'a> {
+    pub(super) options: &'a TraceOptions,
+    pub(super) measure: Measure,
+    pub(super) scaled: bool,
+}
+
 /// A row's cells of interest.
 struct Row<'a> {
     line: usize,
-    rate: &'a str,
+    value: &'a str,
     /// Time or hold; empty in `mbps`.
     time: &'a str,
+    measure: Measure,
     units: Units,
 }
 
 impl Row<'_> {
-    /// The rate, if the row has one.
-    fn rate(&self) -> Result<Option<Bitrate>, TraceError> {
-        if self.rate.is_empty() { Ok(None) } else { rate(self.line, self.rate, self.units.mbps).map(Some) }
+    /// The value, if the row has one.
+    fn value(&self) -> Result<Option<u64>, TraceError> {
+        let Row { line, value, measure, units, .. } = self;
+        if value.is_empty() { Ok(None) } else { measure.read(*line, value, units.value).map(Some) }
     }
 }
 
 /// Where a format has its cells if nothing else is said.
 struct Layout {
-    rate: usize,
+    value: usize,
     time: Option<usize>,
     expected: &'static str,
 }
 
-/// One rate per line.
-pub(super) fn mbps(bytes: &[u8], options: &TraceOptions, scaled: bool) -> Result<Trace, TraceError> {
-    let interval = match options.interval {
+/// One value per line.
+pub(super) fn mbps(bytes: &[u8], reading: Reading<'_>) -> Result<Held, TraceError> {
+    let interval = match reading.options.interval {
         Some(interval) if interval > TimeDelta::ZERO => interval,
         Some(interval) => return Err(TraceError::whole(interval.as_secs_f64(), "an interval above 0")),
         None => {
             return Err(TraceError::whole("no interval", "an interval: format mbps has no times of its own"));
         }
     };
-    let layout = Layout { rate: 0, time: None, expected: "one number per line, or a column to read" };
+    let layout = Layout { value: 0, time: None, expected: "one number per line, or a column to read" };
     let mut rows = Vec::new();
-    let mut warnings = read(bytes, (options, scaled), &layout, |row, _| {
-        rows.push((interval, row.rate()?, row.line));
+    let mut warnings = read(bytes, reading, &layout, |row, _| {
+        rows.push((interval, row.value()?, row.line));
         Ok(())
     })?;
     // Without times of their own, values move where a line is passed over.
@@ -62,42 +76,46 @@ pub(super) fn mbps(bytes: &[u8], options: &TraceOptions, scaled: bool) -> Result
     let lines = text(bytes)?.trim_end().lines().enumerate();
     let blank = lines.skip_while(is_blank).filter(is_blank);
     blank.for_each(|(index, _)| warn(&mut warnings, index + 1, BLANK));
-    held::trace(rows, warnings)
+    held::filled(rows, warnings)
 }
 
-/// A rate and how long it holds per line.
-pub(super) fn mbps_hold(bytes: &[u8], options: &TraceOptions, scaled: bool) -> Result<Trace, TraceError> {
-    let layout = Layout { rate: 0, time: Some(1), expected: "two numbers per line, Mbit/s and seconds" };
+/// A value and how long it holds per line.
+pub(super) fn mbps_hold(bytes: &[u8], reading: Reading<'_>) -> Result<Held, TraceError> {
+    let layout = Layout { value: 0, time: Some(1), expected: "two numbers per line, Mbit/s and seconds" };
     let mut rows = Vec::new();
-    let mut warnings = read(bytes, (options, scaled), &layout, |row, warnings| {
+    let mut warnings = read(bytes, reading, &layout, |row, warnings| {
         let hold =
             seconds(row.line, row.time, 0.0, row.units.seconds, "a hold in seconds, a number from 0 to 3e9")?;
         if hold == TimeDelta::ZERO {
             warn(warnings, row.line, NO_HOLD);
         }
-        rows.push((hold, row.rate()?, row.line));
+        rows.push((hold, row.value()?, row.line));
         Ok(())
     })?;
     let usual = usual(rows.iter().map(|(hold, _, _)| *hold).collect());
     if usual.is_some_and(|usual| usual >= SUSPICIOUS) {
         warn(&mut warnings, rows[0].2, LONG);
     }
-    held::trace(rows, warnings)
+    held::filled(rows, warnings)
 }
 
-/// A time and the rate that holds from then on per line. The first time is the trace's zero. Rows keep their order; one
+/// A time and the value that holds from then on per line. The first time is the trace's zero. Rows keep their order; one
 /// that does not advance is left out, because the time before it was written down by the same clock and came first.
-pub(super) fn time_mbps(bytes: &[u8], options: &TraceOptions, scaled: bool) -> Result<Trace, TraceError> {
-    let layout = Layout { rate: 1, time: Some(0), expected: "two numbers per line, seconds and Mbit/s" };
+pub(super) fn time_mbps(bytes: &[u8], reading: Reading<'_>) -> Result<Held, TraceError> {
+    let expected = match reading.measure {
+        Measure::Rate => "two numbers per line, seconds and Mbit/s",
+        Measure::Delay | Measure::Ratio => "two numbers per line, seconds and the value, or a column to read",
+    };
+    let layout = Layout { value: 1, time: Some(0), expected };
     let mut points: Vec<held::Row> = Vec::new();
-    let mut warnings = read(bytes, (options, scaled), &layout, |row, warnings| {
+    let mut warnings = read(bytes, reading, &layout, |row, warnings| {
         let expected = "a time in seconds, a number within ± 3e9";
         let time = seconds(row.line, row.time, f64::NEG_INFINITY, row.units.seconds, expected)?;
-        let rate = row.rate()?;
+        let value = row.value()?;
         if points.last().is_some_and(|&(last, _, _)| time <= last) {
             warn(warnings, row.line, NOT_ADVANCING);
         } else {
-            points.push((time, rate, row.line));
+            points.push((time, value, row.line));
         }
         Ok(())
     })?;
@@ -113,16 +131,16 @@ pub(super) fn time_mbps(bytes: &[u8], options: &TraceOptions, scaled: bool) -> R
         }
         rows.push((gap, pair[0].1, pair[0].2));
     }
-    let Some(&(_, rate, line)) = points.last() else {
+    let Some(&(_, value, line)) = points.last() else {
         return Err(TraceError::whole("no rows", layout.expected));
     };
-    match options.interval.filter(|interval| *interval > TimeDelta::ZERO).or(usual) {
-        Some(last) => rows.push((last, rate, line)),
+    match reading.options.interval.filter(|interval| *interval > TimeDelta::ZERO).or(usual) {
+        Some(last) => rows.push((last, value, line)),
         None => {
             return Err(TraceError::at(line, "a single row", "two rows, or an interval for the last one"));
         }
     }
-    held::trace(rows, warnings)
+    held::filled(rows, warnings)
 }
 
 /// The median of steps in time: how long the last row holds, and what makes a gap long.
@@ -134,7 +152,7 @@ fn usual(mut steps: Vec<TimeDelta>) -> Option<TimeDelta> {
 /// Hands each row to `take`.
 fn read(
     bytes: &[u8],
-    (options, scaled): (&TraceOptions, bool),
+    Reading { options, measure, scaled }: Reading<'_>,
     layout: &Layout,
     mut take: impl FnMut(&Row<'_>, &mut Vec<TraceWarning>) -> Result<(), TraceError>,
 ) -> Result<Vec<TraceWarning>, TraceError> {
@@ -146,17 +164,22 @@ fn read(
     };
     let tabbed = is_tabbed(first);
     cells(first, tabbed, &mut row_cells);
-    let rate = place(options.column.as_ref(), layout.rate, &row_cells, first_line)?;
+    let value = place(options.column.as_ref(), layout.value, &row_cells, first_line)?;
     let time = match layout.time {
         Some(time) => Some(place(options.time_column.as_ref(), time, &row_cells, first_line)?),
         None => None,
     };
     let mut units = Units::OF_FORMATS;
-    if is_header(&row_cells, rate, time) {
+    if is_header(&row_cells, value, time) {
         let heading = |index: usize| row_cells.get(index).copied().unwrap_or_default();
-        units = Units::of(if scaled { "" } else { heading(rate) }, time.map(heading));
+        units = Units::of(measure, if scaled { "" } else { heading(value) }, time.map(heading));
         if units != Units::OF_FORMATS {
-            warn(&mut warnings, first_line, OTHER_UNITS);
+            let said = match measure {
+                Measure::Rate => OTHER_UNITS,
+                Measure::Delay => OTHER_UNITS_OF_DELAYS,
+                Measure::Ratio => PERCENT,
+            };
+            warn(&mut warnings, first_line, said);
         }
         rows.next();
     }
@@ -175,8 +198,9 @@ fn read(
         let missing = |(line, content)| TraceError::at(line, content, "as many columns as the header has");
         let row = Row {
             line,
-            rate: cell(rate).map_err(missing)?,
+            value: cell(value).map_err(missing)?,
             time: time.map_or(Ok(""), cell).map_err(missing)?,
+            measure,
             units,
         };
         take(&row, &mut warnings)?;
@@ -201,8 +225,8 @@ fn place(column: Option<&Column>, default: usize, header: &[&str], line: usize) 
 }
 
 /// A header is a first line in which no cell of interest looks like a number or is blank.
-fn is_header(cells: &[&str], rate: usize, time: Option<usize>) -> bool {
+fn is_header(cells: &[&str], value: usize, time: Option<usize>) -> bool {
     let is_name =
         |index: usize| cells.get(index).is_some_and(|cell| !cell.is_empty() && cell.parse::<f64>().is_err());
-    is_name(rate) && time.is_none_or(is_name)
+    is_name(value) && time.is_none_or(is_name)
 }

@@ -35,7 +35,13 @@ pub(super) fn parse(
     (flow.path, flow.return_path) = path::both(&table, around)?;
     if table.find("return_delay").is_none() && flow.return_path.is_empty() {
         let forward = around.links.iter().filter(|link| flow.path.contains(&link.name));
-        flow.return_delay = forward.fold(TimeDelta::ZERO, |sum, link| sum + link.delay);
+        for link in forward {
+            let way_back = || {
+                let expected = format!("a time, or return_path: the delay of link {} is recorded", link.name);
+                table.missing("return_delay", &expected)
+            };
+            flow.return_delay += link.delay.first().ok_or_else(way_back)?;
+        }
     }
     flow.playout = params::family(&table, "playout", PLAYOUT)?.unwrap_or_default();
     flow.record = table.find("record").map_or(Ok(Vec::new()), |node| record(&node, &controller.params))?;

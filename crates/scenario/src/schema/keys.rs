@@ -66,11 +66,17 @@ pub(crate) const RATE: &[Spec] = &[
     one_of(
         "steps",
         "list of [time, rate]",
-        &["trace", "generator"],
+        &["ramp", "trace", "generator"],
         "Rates, each of which holds from its time on",
     ),
-    one_of("trace", "file", &["steps", "generator"], "A recording"),
-    one_of("generator", "name", &["steps", "trace"], "Draws a rate at random"),
+    one_of(
+        "ramp",
+        "list of [time, rate]",
+        &["steps", "trace", "generator"],
+        "Rates, between which it changes evenly",
+    ),
+    one_of("trace", "file", &["steps", "ramp", "generator"], "A recording"),
+    one_of("generator", "name", &["steps", "ramp", "trace"], "Draws a rate at random"),
 ];
 
 /// The keys of `[flows.NAME]` that are read together: they say which streams it has, over which transport, under which controller.

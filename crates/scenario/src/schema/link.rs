@@ -12,7 +12,7 @@ use paceline_link::trace::TraceFormat;
 use paceline_units::text::one_of;
 use paceline_units::{Bitrate, TimeDelta};
 
-const RATE: &str = "a rate such as \"20Mbps\", { steps = [[\"0s\", \"20Mbps\"]] }, { trace = FILE, format = NAME } or \
+const RATE: &str = "a rate such as \"20Mbps\", { steps = [[\"0s\", \"20Mbps\"]] }, { ramp = [[\"0s\", \"20Mbps\"]] }, { trace = FILE, format = NAME } or \
                     { generator = \"mmwave\" }";
 
 /// The most noises of a link, each of which costs time for each packet.
@@ -54,6 +54,10 @@ fn rate(node: &Node<'_>) -> Result<RateSpec, ScenarioError> {
         table.only(&["steps"])?;
         return steps(&node);
     }
+    if let Some(node) = table.find("ramp") {
+        table.only(&["ramp"])?;
+        return ramp(&node);
+    }
     recorded(&table, node)
 }
 
@@ -70,20 +74,37 @@ fn recorded(table: &Table<'_>, node: &Node<'_>) -> Result<RateSpec, ScenarioErro
     Err(node.fail(RATE))
 }
 
+const POINTS: &str = "a list of [time, rate], such as [[\"0s\", \"20Mbps\"], [\"47.74s\", \"10Mbps\"]]";
+
+/// The time of a step or of a point of a ramp, behind those before it.
+fn point_time<T>(time: &Node<'_>, before: &[(TimeDelta, T)]) -> Result<TimeDelta, ScenarioError> {
+    let at = time.time()?;
+    match before.last() {
+        None if at != TimeDelta::ZERO => Err(time.fail("\"0s\": the first step is where the run begins")),
+        Some(&(before, _)) if at <= before => Err(time.fail("a time after the step before it")),
+        _ => Ok(at),
+    }
+}
+
+fn ramp(node: &Node<'_>) -> Result<RateSpec, ScenarioError> {
+    let mut points = Vec::new();
+    for point in node.list(POINTS)? {
+        let [time, rate] = point.pair(POINTS)?;
+        let at = point_time(&time, &points)?;
+        points.push((at, rate.rate()?));
+    }
+    if points.iter().all(|(_, rate)| *rate == Bitrate::ZERO) {
+        return Err(node.fail("at least one rate above 0"));
+    }
+    Ok(RateSpec::Ramp(points))
+}
+
 fn steps(node: &Node<'_>) -> Result<RateSpec, ScenarioError> {
-    const EXPECTED: &str = "a list of [time, rate], such as [[\"0s\", \"20Mbps\"], [\"47.74s\", \"10Mbps\"]]";
     let mut steps: Vec<(TimeDelta, RateSpec)> = Vec::new();
     let mut repeating = None;
-    for step in node.list(EXPECTED)? {
-        let [time, rate] = step.pair(EXPECTED)?;
-        let at = time.time()?;
-        match steps.last() {
-            None if at != TimeDelta::ZERO => {
-                return Err(time.fail("\"0s\": the first step is where the run begins"));
-            }
-            Some(&(before, _)) if at <= before => return Err(time.fail("a time after the step before it")),
-            _ => {}
-        }
+    for step in node.list(POINTS)? {
+        let [time, rate] = step.pair(POINTS)?;
+        let at = point_time(&time, &steps)?;
         let spec = step_rate(&rate)?;
         repeating = spec.repeats().then_some(rate);
         steps.push((at, spec));
@@ -103,9 +124,9 @@ fn step_rate(node: &Node<'_>) -> Result<RateSpec, ScenarioError> {
         return Ok(RateSpec::Constant(node.rate()?));
     }
     let table = node.table(RATE)?;
-    match table.find("steps") {
-        Some(_) => Err(node.fail("a rate, a trace or a generator: steps do not nest")),
-        None => recorded(&table, node),
+    match ["steps", "ramp"].iter().any(|key| table.find(key).is_some()) {
+        true => Err(node.fail("a rate, a trace or a generator: steps do not nest")),
+        false => recorded(&table, node),
     }
 }
 

@@ -30,8 +30,11 @@ params! {
 }
 
 fn limit(table: &Table<'_>, rate: &RateSpec, usual: QueueLimit) -> Result<QueueLimit, ScenarioError> {
-    let starts_dead =
-        matches!(rate, RateSpec::Steps(steps) if steps[0].1 == RateSpec::Constant(Bitrate::ZERO));
+    let starts_dead = match rate {
+        RateSpec::Steps(steps) => steps[0].1 == RateSpec::Constant(Bitrate::ZERO),
+        RateSpec::Ramp(points) => points[0].1 == Bitrate::ZERO,
+        RateSpec::Constant(_) | RateSpec::Trace(_) | RateSpec::Mmwave(_) => false,
+    };
     let mut keys = LimitKeys::default();
     params::set_some(table, &mut keys)?;
     match (keys.limit, keys.packets, keys.bytes, usual) {

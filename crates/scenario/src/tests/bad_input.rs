@@ -20,7 +20,7 @@ path = ["bottleneck"]
 "#;
 
 /// A text, its replacement, and the error: line, key, a part of the text found, of the one expected, the hint.
-type Case =
+pub(super) type Case =
     (&'static str, &'static str, usize, &'static str, &'static str, &'static str, Option<&'static str>);
 
 const CASES: &[Case] = &[
@@ -293,7 +293,7 @@ const CASES: &[Case] = &[
         7,
         "links.bottleneck.dellay",
         "an unknown key",
-        "rate, delay, queue",
+        "rate, delay, overtake, queue",
         Some("\"delay\""),
     ),
     ("\"10ms\"", "10", 7, "links.bottleneck.delay", "10 (a number)", "a time such as", None),
@@ -805,10 +805,10 @@ fn check(error: &ScenarioError, case: &Case) {
     assert!(error.to_string().starts_with(&format!("calls.toml:{line}: ")), "{error}");
 }
 
-#[test]
-fn each_wrong_key_and_value_is_named_with_its_line() {
+/// Fails unless each case is refused as it says.
+pub(super) fn check_all(cases: &[Case]) {
     parse(GOOD, "calls.toml").expect("the unspoilt scenario is right");
-    for case in CASES {
+    for case in cases {
         let spoilt = GOOD.replacen(case.0, case.1, 1);
         assert_ne!(spoilt, GOOD, "{}", case.0);
         match parse(&spoilt, "calls.toml") {
@@ -816,6 +816,11 @@ fn each_wrong_key_and_value_is_named_with_its_line() {
             Err(error) => check(&error, case),
         }
     }
+}
+
+#[test]
+fn each_wrong_key_and_value_is_named_with_its_line() {
+    check_all(CASES);
 }
 
 #[test]

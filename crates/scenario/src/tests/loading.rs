@@ -246,8 +246,9 @@ fn a_least_bitrate_above_the_link_and_rates_in_another_unit_are_said() {
         )
     };
     assert_eq!(said(steps, &format!("controller = \"scream\"\n{}{}", stream("a"), stream("b"))), least);
-    let trace =
-        |scale: &str| format!("{{ trace = \"bps.csv\", format = \"mbps\", interval = \"1s\"{scale} }}");
+    let trace = |scale: &str| {
+        format!("{{ trace = \"bps.csv\", format = \"mbps\", interval = \"1s\", repeat = true{scale} }}")
+    };
     let [unit] = &said(&trace(""), &own("1Mbps"))[..] else { panic!("one warning") };
     assert!(unit.starts_with("links.l.rate: found rates up to 6000Gbps, expected Mbit/s"), "{unit}");
     assert_eq!(said(&trace(", scale = 0.000001"), &own("1Mbps")), [""; 0]);

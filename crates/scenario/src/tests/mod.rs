@@ -9,6 +9,7 @@ mod limits;
 mod listing;
 mod loading;
 mod networks;
+mod over_time;
 mod overrides;
 mod queues;
 mod round_trip;

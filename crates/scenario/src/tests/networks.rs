@@ -25,7 +25,7 @@ fn every_network_is_a_link_whose_keys_can_be_overridden() {
         assert_eq!(parse(&written, "networks.toml").expect(&network.name), plain, "{}", network.name);
         let own = linked(&format!("network = \"{}\"\ndelay = \"7ms\"", network.name)).expect(&network.name);
         let (link, before) = (&own.links[0], &plain.links[0]);
-        assert_eq!(link.delay, TimeDelta::from_millis(7));
+        assert_eq!(link.delay, TimeDelta::from_millis(7).into());
         assert_eq!((&link.rate, &link.noise, &link.loss), (&before.rate, &before.noise, &before.loss));
         let quiet = linked(&format!("network = \"{}\"\nnoise = {{ kind = \"rfc8868\" }}", network.name));
         assert_eq!(quiet.expect(&network.name).links[0].noise.len(), 1);

@@ -31,6 +31,7 @@ fn rate() -> impl Strategy<Value = String> {
         "\"1.#Mbps\"",
         "{ steps = [[\"0s\", \"#kbps\"], [\"0.#s\", \"0bps\"], [\"5.#s\", \"3Mbps\"]] }",
         "{ steps = [[\"0s\", { trace = \"x\", format = \"mbps-hold\", repeat = true }], [\"9.#s\", { generator = \"mmwave\" }]] }",
+        "{ ramp = [[\"0s\", \"#kbps\"], [\"0.#s\", \"0bps\"], [\"5.#s\", \"3Mbps\"]] }",
         "{ trace = \"a b.csv\", format = \"time-mbps\", repeat = true, column = # }",
         "{ trace = 'C:\\x.csv', format = \"mbps\", interval = \"#ms\", column = \"down\\tload\", scale = 0.#, zero = \"#Mbps\" }",
         "{ trace = \"x.json\", offset = \"#us\" }",
@@ -57,6 +58,9 @@ fn link() -> impl Strategy<Value = String> {
     let extra = one_of(&[
         "",
         "delay = \"#us\"\noverhead = \"#B\"",
+        "delay = { steps = [[\"0s\", \"#ms\"], [\"1.#s\", \"#us\"]] }\novertake = true",
+        "delay = { ramp = [[\"0s\", \"#ms\"], [\"1.#s\", \"#us\"]] }",
+        "delay = { trace = \"x y.csv\", column = \"rtt\", time_column = #, offset = \"#ms\", scale = 0.#, repeat = true }",
         "mark = { kind = \"step\", at = \"#us\" }\nloss = { kind = \"bernoulli\", ratio = 0.# }",
         "mark = { kind = \"ramp\", low = \"#us\", high = \"#ms\" }\nnoise = { kind = \"rfc8868\", n_std = # }",
         "mark = { kind = \"classic\", at = \"5ms\", for = \"#ms\" }\nnoise = { kind = \"uniform\", max = \"#us\" }",
@@ -355,7 +359,10 @@ fn defaults_are_those_of_the_contract() {
     assert_eq!((scenario.name.as_str(), scenario.seed), ("calls", 1));
     assert_eq!((scenario.warmup, scenario.sample), (TimeDelta::ZERO, TimeDelta::from_millis(50)));
     let flow = &scenario.flows[0];
-    assert_eq!((flow.start, flow.stop, flow.return_delay), (TimeDelta::ZERO, None, scenario.links[0].delay));
+    assert_eq!(
+        (flow.start, flow.stop, flow.return_delay),
+        (TimeDelta::ZERO, None, TimeDelta::from_millis(10))
+    );
     let feedback = feedback(flow);
     assert_eq!((feedback.packets, feedback.time, feedback.marker), (16, TimeDelta::from_millis(40), true));
     assert_eq!(feedback.clock.ticks_per_second(), 1024);

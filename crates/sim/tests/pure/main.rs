@@ -26,6 +26,7 @@ mod gcc_oracle;
 mod gcc_path;
 mod members;
 mod memory;
+mod moving;
 mod ordinary_paths;
 mod pairs;
 mod prague;

@@ -12,6 +12,11 @@ fn text(
     (select(texts), numbers).prop_map(|(text, number)| text.replace('#', &number.to_string()))
 }
 
+/// A delay as a scenario says it: a time or a table.
+fn a_delay(delays: &'static [&'static str]) -> impl Strategy<Value = String> {
+    text(delays, 1..40).prop_map(|delay| if delay.starts_with('{') { delay } else { format!("\"{delay}\"") })
+}
+
 fn a_link(delays: &'static [&'static str]) -> impl Strategy<Value = String> {
     let rate = text(
         &[
@@ -22,7 +27,7 @@ fn a_link(delays: &'static [&'static str]) -> impl Strategy<Value = String> {
         ],
         2..40,
     );
-    let delay = text(delays, 1..40);
+    let delay = a_delay(delays);
     let queue = text(
         &[
             "packets = #",
@@ -70,11 +75,9 @@ fn a_link(delays: &'static [&'static str]) -> impl Strategy<Value = String> {
         ],
         1..9,
     );
-    let down = text(&["", "", "down = [[\"0.#s\", \"0.9s\"]]", "overhead = \"#B\""], 1..9);
+    let down = text(&["", "overtake = true", "down = [[\"0.#s\", \"0.9s\"]]", "overhead = \"#B\""], 1..9);
     (rate, delay, queue, mark, loss, noise, down).prop_map(|(rate, delay, queue, mark, loss, noise, down)| {
-        format!(
-            "rate = {rate}\ndelay = \"{delay}\"\nqueue = {{ {queue} }}\n{mark}\n{loss}\n{noise}\n{down}\n"
-        )
+        format!("rate = {rate}\ndelay = {delay}\nqueue = {{ {queue} }}\n{mark}\n{loss}\n{noise}\n{down}\n")
     })
 }
 
@@ -208,8 +211,17 @@ fn paths(flow: &str, index: usize, links: usize) -> String {
     format!("path = [{}]\nreturn_path = [{}]", there.join(", "), back.join(", "))
 }
 
-/// Delays of links: as they are, so short that windows are no longer than a packet, and none at all.
-const DELAYS: [&[&str]; 3] = [&["0s", "#ns", "#us", "#ms", "#ms"], &["0s", "#ns", "#us"], &["0s"]];
+/// Delays of links: as they are, so short that windows are no longer than a packet, none at all, and those that change.
+const DELAYS: [&[&str]; 4] = [
+    &["0s", "#ns", "#us", "#ms", "#ms"],
+    &["0s", "#ns", "#us"],
+    &["0s"],
+    &[
+        "#ms",
+        "{ steps = [[\"0s\", \"#ms\"], [\"0.3s\", \"1ms\"], [\"0.7s\", \"9ms\"]] }",
+        "{ ramp = [[\"0s\", \"9ms\"], [\"0.5s\", \"#us\"], [\"0.8s\", \"#ms\"]] }",
+    ],
+];
 
 /// Which flows share an exchange.
 const COUPLINGS: [&str; 7] = [
@@ -248,7 +260,7 @@ pub fn a_world() -> impl Strategy<Value = String> {
 /// A world of many flows of which few have much to do, over up to three links.
 pub fn a_quiet_world() -> impl Strategy<Value = String> {
     let delays = select(DELAYS.to_vec());
-    let links = delays.prop_flat_map(|delays| prop::collection::vec((text(delays, 1..40), 1u32..500), 1..=3));
+    let links = delays.prop_flat_map(|delays| prop::collection::vec((a_delay(delays), 1u32..500), 1..=3));
     let flow = text(
         &[
             "transport = \"udp\"\nsource = { kind = \"cbr\", rate = \"#kbps\" }",
@@ -266,7 +278,7 @@ pub fn a_quiet_world() -> impl Strategy<Value = String> {
         let mut text = format!("duration = \"{duration}\"\nsample = \"1s\"\n");
         for (name, (delay, mbps)) in ["a", "b", "c"].iter().zip(&links) {
             text += &format!(
-                "[links.{name}]\nrate = \"{mbps}Mbps\"\ndelay = \"{delay}\"\nqueue = {{ packets = 90 }}\n"
+                "[links.{name}]\nrate = \"{mbps}Mbps\"\ndelay = {delay}\nqueue = {{ packets = 90 }}\n"
             );
         }
         for (number, (flow, path, count)) in flows.iter().enumerate() {

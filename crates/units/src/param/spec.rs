@@ -131,7 +131,7 @@ impl ParamError {
     /// The same, in the table or the list called `table`.
     #[must_use]
     pub fn within(self, table: &str) -> ParamError {
-        let dot = if self.name.starts_with('[') { "" } else { "." };
+        let dot = if self.name.is_empty() || self.name.starts_with('[') { "" } else { "." };
         let other = self.other.map(|other| Box::new(other.within(table)));
         ParamError { name: format!("{table}{dot}{}", self.name), other, ..self }
     }

@@ -67,11 +67,11 @@ impl Builder<'_> {
         Ok(vectors)
     }
 
-    /// Delays of the links of a flow's path and way back.
+    /// Delays of the links of a flow's path and way back, as they are at the beginning; without those that only recordings tell.
     fn path_rtt(&self, flow: &FlowSpec) -> TimeDelta {
         let links = flow.path.iter().chain(&flow.return_path);
         let delays =
-            links.filter_map(|name| Some(self.scenario.links[self.scenario.link_index(name)?].delay));
+            links.filter_map(|name| self.scenario.links[self.scenario.link_index(name)?].delay.first());
         delays.fold(flow.return_delay, |sum, delay| sum + delay)
     }
 }

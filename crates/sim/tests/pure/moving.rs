@@ -1,0 +1,56 @@
+//! Paths that move: delays that step, grow and shrink, as packets and controllers see them.
+
+use crate::members;
+use crate::world::{column, count, flow, link, run};
+use paceline_cc::Steers;
+
+/// A call over a link, both of whose ways have delays that change so.
+fn call(controller: &str, delay: &str) -> String {
+    format!(
+        "duration = \"60s\"\nwarmup = \"10s\"\nsample = \"100ms\"\n\
+         [links.there]\nrate = \"10Mbps\"\ndelay = {delay}\nqueue = {{ limit = \"300ms\" }}\n\
+         [links.back]\nrate = \"100Mbps\"\ndelay = {delay}\nqueue = {{ packets = 1000 }}\n\
+         [flows.f]\ntransport = \"rtp\"\ncontroller = {controller}\npath = [\"there\"]\nreturn_path = [\"back\"]\n\
+         source = {{ kind = \"trace-encoder\", generator = \"frames\", fps = 50 }}\n"
+    )
+}
+
+const HANDOVERS: &str = "{ steps = [[\"0s\", \"50ms\"], [\"20s\", \"10ms\"], [\"30s\", \"50ms\"], [\"40s\", \"10ms\"], [\"50s\", \"50ms\"]] }";
+
+#[test]
+fn a_datagram_has_the_delay_of_its_moment() {
+    let text = "duration = \"4s\"\nsample = \"500ms\"\n[links.l]\nrate = \"10Gbps\"\nqueue = { packets = 9 }\n\
+                delay = { steps = [[\"0s\", \"50ms\"], [\"1s\", \"10ms\"], [\"2s\", \"90ms\"]] }\n\
+                [flows.f]\ntransport = \"udp\"\npath = [\"l\"]\nstop = \"3.5s\"\n\
+                source = { kind = \"cbr\", rate = \"800kbps\" }\n";
+    for (overtake, overtaking) in [("", 0), ("overtake = true", 4)] {
+        let outcome = run(&text.replace("[flows.f]", &format!("{overtake}\n[flows.f]")));
+        let delays = column(&outcome.flows, "flow", "f", "one_way_delay_ms");
+        let expected = [50.0, 50.0, 10.0, 10.0, 90.0, 90.0];
+        // The sample in which the route becomes shorter has those that wait behind the longer one.
+        let near = |place: usize| (delays[place] - expected[place]).abs() < 0.5;
+        assert!([0, 1, 3, 5].into_iter().all(near), "{delays:?}");
+        assert_eq!(link(&outcome, "l").overtaking, overtaking);
+        let figures = flow(&outcome, "f");
+        assert_eq!(count(figures.packets_received), count(figures.packets_sent));
+    }
+}
+
+/// Set after a first look: each keeps half of its rate over a path that does not move, and at most 100 ms more of queue.
+#[test]
+fn every_controller_goes_on_after_handovers() {
+    let media =
+        |member: &members::Member| matches!(member.params.steers(), Steers::Media | Steers::Datagrams);
+    for member in members::untuned().filter(media) {
+        let [moving, still] = [HANDOVERS, "\"50ms\""].map(|delay| run(&call(&member.controller(), delay)));
+        let rate = |outcome| flow(outcome, "f").throughput_mbps.expect("packets arrived");
+        let wait = |outcome| flow(outcome, "f").queue_delay_ms.p95.expect("packets arrived");
+        let (name, rates, waits) =
+            (&member.name, (rate(&moving), rate(&still)), (wait(&moving), wait(&still)));
+        println!(
+            "{name:30} {:5.2} of {:5.2} Mbit/s, p95 of the queue {:5.1} and {:5.1} ms",
+            rates.0, rates.1, waits.0, waits.1
+        );
+        assert!(rates.0 > 0.5 * rates.1 && waits.0 < waits.1 + 100.0, "{name}");
+    }
+}
