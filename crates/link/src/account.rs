@@ -29,8 +29,12 @@ pub struct LinkCounters {
     pub queue_packets_max: u64,
     /// 1 while a packet is in service, else 0.
     pub in_service: u64,
+    /// Packets that the policer dropped or marked; those dropped count in `dropped`, too.
+    pub policed: u64,
     /// Departed packets that overtake one over a longer route.
     pub overtaking: u64,
+    /// Departed packets that arrive damaged, so that nobody gets them.
+    pub corrupted: u64,
 }
 
 /// Work of a link's server, and the most that it could have done since time 0, in units of 1e-9 bit.
@@ -60,6 +64,7 @@ pub(crate) struct Account {
     pub(crate) dropped: u64,
     pub(crate) lost: u64,
     pub(crate) marked: u64,
+    pub(crate) policed: u64,
     packets: u64,
     bytes: u64,
     packets_max: u64,
@@ -151,7 +156,8 @@ impl Account {
             queue_packet_ns: self.left_ns + waiting_ns - self.entered_ns - self.ahead_ns,
             queue_packets_max: self.packets_max,
             in_service: u64::from(in_service),
-            overtaking: 0,
+            policed: self.policed,
+            ..LinkCounters::default()
         }
     }
 }

@@ -1,7 +1,12 @@
 //! Configuration of a link.
 
-use crate::{DelayOverTime, LossConfig, MarkConfig, NoiseConfig, QueueConfig, RateProcess};
+use crate::{
+    DelayOverTime, LossConfig, MarkConfig, NoiseConfig, OverTime, PolicerConfig, QueueConfig, RateProcess,
+    RatioOverTime,
+};
 use alloc::format;
+use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use paceline_units::param::{ParamError, ParamSet};
 use paceline_units::text::{format_size, format_time};
@@ -22,6 +27,10 @@ pub struct LinkConfig {
     pub mark: Option<MarkConfig>,
     /// Loss before the queue.
     pub loss: Option<LossConfig>,
+    /// Drops or marks what comes faster than a rate, behind the loss model and before the queue.
+    pub policer: Option<PolicerConfig>,
+    /// Part of the packets that are damaged behind the server, so that nobody gets them.
+    pub corrupt: RatioOverTime,
     /// Delay noises after the server, which a packet passes in turn.
     pub noise: Vec<NoiseConfig>,
     /// Intervals [from, to) in which nothing is served; the queue holds. May overlap, in any order.
@@ -40,10 +49,27 @@ impl LinkConfig {
             queue,
             mark: None,
             loss: None,
+            policer: None,
+            corrupt: RatioOverTime::Constant(0.0),
             noise: Vec::new(),
             down: Vec::new(),
             overhead: Bytes::ZERO,
         }
+    }
+
+    /// The quantities that may change, by their keys.
+    pub fn over_time(&mut self) -> Vec<(String, &mut dyn OverTime)> {
+        let LinkConfig { delay, corrupt, loss, noise, .. } = self;
+        let mut all: Vec<(String, &mut dyn OverTime)> =
+            vec![("delay".into(), delay), ("corrupt".into(), corrupt)];
+        let of_loss = loss.iter_mut().flat_map(LossConfig::over_time);
+        all.extend(of_loss.map(|(key, quantity)| (format!("loss.{key}"), quantity)));
+        let one = noise.len() == 1;
+        all.extend(noise.iter_mut().enumerate().map(|(place, noise)| {
+            let table = if one { "noise".into() } else { format!("noise[{place}]") };
+            (format!("{table}.scale"), noise.scale() as &mut dyn OverTime)
+        }));
+        all
     }
 
     /// Work that it can do from one time to another, in bits. It must have been validated.
@@ -59,7 +85,9 @@ impl LinkConfig {
         {
             return Err(ParamError::new("delay", format_time(delay), "a time of 0 or more"));
         }
-        self.delay.validate().map_err(|error| error.within("delay"))?;
+        for (key, quantity) in self.clone().over_time() {
+            quantity.playable().map_err(|error| error.within(&key))?;
+        }
         if self.overhead.as_u64() > MAX_PACKET {
             return Err(ParamError::new("overhead", format_size(self.overhead), "at most 1 GiB"));
         }
@@ -72,6 +100,7 @@ impl LinkConfig {
         self.queue.check_at(self.rate.nominal()).map_err(|error| error.within("queue"))?;
         self.mark.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("mark"))?;
         self.loss.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("loss"))?;
+        self.policer.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("policer"))?;
         let mut noises = self.noise.iter().enumerate();
         noises.try_for_each(|(place, noise)| {
             let within = |error: ParamError| match self.noise.len() {

@@ -45,6 +45,7 @@ extern crate alloc;
 
 mod account;
 mod config;
+mod damage;
 pub mod generate;
 mod line;
 mod link;
@@ -53,11 +54,13 @@ mod mark;
 mod noise;
 mod normal;
 mod over_time;
+mod policer;
 mod queue;
 mod rate;
 mod route;
 mod schedule;
 mod server;
+mod tally;
 pub mod trace;
 mod transit;
 
@@ -73,7 +76,11 @@ pub use noise::{
     ContentionNoise, EmpiricalNoise, ExponentialNoise, GammaNoise, GrantNoise, LognormalNoise, NoiseConfig,
     ParetoNoise, RetransmissionNoise, Rfc8868Noise, SpikesNoise, StallShape, UniformNoise,
 };
-pub use over_time::{DelayChanges, DelayOverTime, OverTime, Recording};
+pub use over_time::{
+    DelayChanges, DelayOverTime, FactorChanges, FactorOverTime, OverTime, RatioChanges, RatioOverTime,
+    Recording,
+};
+pub use policer::{PolicerAction, PolicerConfig};
 pub use queue::{
     CoDelConfig, DelayEstimate, DropTailConfig, DualPi2Config, FqCoDelConfig, PieConfig, QueueConfig,
     RedConfig, Scheduler,

@@ -1,6 +1,7 @@
 //! The stages behind the server, whatever the queue: marks, propagation, noise; and the account that all share.
 
 use crate::account::Account;
+use crate::damage::Damage;
 use crate::mark::Marker;
 use crate::noise::Noise;
 use crate::route::Route;
@@ -23,6 +24,8 @@ pub(crate) struct Line {
     pub(crate) delay: u64,
     /// The route, if the propagation changes.
     pub(crate) route: Option<Box<Route>>,
+    /// Damage, if packets do not all arrive whole.
+    pub(crate) damage: Option<Box<Damage>>,
     /// Bytes added to each packet.
     pub(crate) overhead: u64,
 }
@@ -45,7 +48,7 @@ impl Line {
     ) -> Plan {
         let mut plan = self.plain(wait, departs);
         if !PLAIN && self.alters {
-            (plan.arrives, plan.noise, plan.marked) = self.altered(packet.ecn(), wait, departs);
+            self.alter(&mut plan, packet.ecn(), wait, departs);
             if plan.marked {
                 packet.mark_ce();
             }
@@ -60,19 +63,24 @@ impl Line {
         let departed = Time::from_nanos(departs);
         // Below 2^63: nothing waits for 292 years.
         let wait = TimeDelta::from_nanos(wait as i64);
-        Plan { departed, arrives, wait, noise: TimeDelta::ZERO, marked: false }
+        Plan { departed, arrives, wait, noise: TimeDelta::ZERO, marked: false, damaged: false }
     }
 
-    /// When a packet arrives that departs at `departs`, the noise in that, and whether it is marked. Apart from the path of plain
-    /// links.
+    /// What marks, another route, noise and damage make of the plan of a packet that departs at `departs`. Apart from the
+    /// path of plain links.
     #[inline(never)]
-    fn altered(&mut self, ecn: Ecn, wait: u64, departs: u64) -> (Time, TimeDelta, bool) {
-        let marked = self.marker.decide(departs, wait, ecn);
-        let plain = match &mut self.route {
-            None => Time::from_nanos(departs.saturating_add(self.delay)),
-            Some(route) => Time::from_nanos(route.arrival(departs)),
-        };
-        let arrives = self.noise.as_mut().map_or(plain, |noise| noise.arrival(plain));
-        (arrives, arrives.saturating_since(plain), marked)
+    fn alter(&mut self, plan: &mut Plan, ecn: Ecn, wait: u64, departs: u64) {
+        plan.marked = self.marker.decide(departs, wait, ecn);
+        if let Some(route) = &mut self.route {
+            plan.arrives = Time::from_nanos(route.arrival(departs));
+        }
+        if let Some(noise) = &mut self.noise {
+            let plain = plan.arrives;
+            plan.arrives = noise.arrival(plain);
+            plan.noise = plan.arrives.saturating_since(plain);
+        }
+        if let Some(damage) = &mut self.damage {
+            plan.damaged = damage.befalls(departs);
+        }
     }
 }

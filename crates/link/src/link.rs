@@ -2,10 +2,12 @@
 
 use crate::account::{Account, LinkCounters, Service};
 use crate::config::LinkConfig;
+use crate::damage::Damage;
 use crate::line::Line;
 use crate::loss::Loss;
 use crate::mark::Marker;
 use crate::noise::Noise;
+use crate::policer::Policer;
 use crate::queue::Queue;
 use crate::queue::packet_queue::LinkContext;
 use crate::route::Route;
@@ -19,11 +21,11 @@ use paceline_units::{Bitrate, Time, TimeDelta};
 /// One direction of a link. Starts empty at time 0.
 #[derive(Clone, Debug)]
 pub struct Link<P> {
-    loss: Option<Loss>,
+    gate: Gate,
     queue: Queue<P>,
     line: Line,
-    /// Whether packets can be lost before the queue, by the loss model or by a noise.
-    lossy: bool,
+    /// Whether packets can be lost or dropped before the queue, or are marked there.
+    gated: bool,
     /// Whether something may ever happen though nothing waits and nothing comes.
     timed: bool,
     /// The latest time seen: a call that lies before it is taken as of then.
@@ -37,41 +39,47 @@ impl<P: Transit> Link<P> {
         let context = LinkContext { nominal: config.rate.nominal(), seed, name };
         let marker = Marker::new(config.mark.as_ref());
         let noise = Noise::new(&config.noise, seed, name).map(Box::new);
+        let damage = Damage::new(config.corrupt.course(), seed, name).map(Box::new);
         let delay = config.delay.course();
         let least = delay.least() as u64;
         let route = (!delay.is_constant()).then(|| Box::new(Route::new(delay, config.overtake)));
         let line = Line {
             server: Server::new(config.rate.schedule(&config.down)),
             account: Account::default(),
-            alters: !marker.is_off() || noise.is_some() || route.is_some(),
+            alters: !marker.is_off() || noise.is_some() || route.is_some() || damage.is_some(),
             marker,
+            damage,
             noise,
             delay: least,
             route,
             overhead: config.overhead.as_u64(),
         };
-        let loss = config.loss.as_ref().map(|loss| Loss::new(loss, seed, name));
-        let lossy = loss.is_some() || line.noise.as_ref().is_some_and(|noise| noise.can_lose());
+        let gate = Gate {
+            loss: config.loss.as_ref().map(|loss| Loss::new(loss, seed, name)),
+            policer: config.policer.as_ref().map(Policer::new),
+        };
+        let noise_loses = line.noise.as_ref().is_some_and(|noise| noise.can_lose());
+        let gated = gate.loss.is_some() || gate.policer.is_some() || noise_loses;
         let queue = Queue::new(&config.queue, &context)?;
         let queue = match queue {
-            Queue::DropTail(queue) if !line.alters && !lossy && line.overhead == 0 => Queue::Plain(queue),
+            Queue::DropTail(queue) if !line.alters && !gated && line.overhead == 0 => Queue::Plain(queue),
             queue => queue,
         };
         let timed = queue.is_timed();
-        Ok(Link { loss, queue, line, lossy, timed, now: 0 })
+        Ok(Link { gate, queue, line, gated, timed, now: 0 })
     }
 
     /// Offers a packet at `now`; calls come in order of time. Drop-tail calls `sink` at once with a departure in the
     /// future, other disciplines when service begins, for all whose service has begun up to and including `now`. A
     /// departure that never comes is not announced.
     #[inline]
-    pub fn offer(&mut self, now: Time, packet: P, sink: &mut impl FnMut(Departure<P>)) -> Offered {
+    pub fn offer(&mut self, now: Time, mut packet: P, sink: &mut impl FnMut(Departure<P>)) -> Offered {
         let now = self.reach(now);
-        let Link { loss, queue, line, lossy, .. } = self;
-        if *lossy && loses(loss, line, now) {
-            return Offered::Lost;
+        let Link { gate, queue, line, gated, .. } = self;
+        match *gated {
+            true => gate.pass(line, now, &mut packet).unwrap_or_else(|| queue.offer(line, now, packet, sink)),
+            false => queue.offer(line, now, packet, sink),
         }
-        queue.offer(line, now, packet, sink)
     }
 
     /// Whether packets arrive in the order in which they depart: only noise, and a route that becomes shorter, let one overtake
@@ -92,8 +100,11 @@ impl<P: Transit> Link<P> {
     #[inline(always)]
     pub fn plan(&mut self, now: Time, packet: &mut impl Transit) -> Planned {
         let now = self.reach(now);
-        let Link { loss, queue, line, lossy, .. } = self;
-        queue.plan(line, now, packet, |line| *lossy && loses(loss, line, now))
+        let Link { gate, queue, line, gated, .. } = self;
+        queue.plan(line, now, packet, |line, packet| match *gated {
+            true => gate.pass(line, now, packet),
+            false => None,
+        })
     }
 
     /// As [`Link::plan`], faster, for a plain link, which is never undecided. Any other is, always.
@@ -164,8 +175,14 @@ impl<P: Transit> Link<P> {
     /// The counters as of the last `offer` or `settle`.
     pub fn counters(&mut self) -> LinkCounters {
         self.queue.look(&mut self.line, self.now);
-        let overtaking = self.line.route.as_mut().map_or(0, |route| route.overtaking(self.now));
-        LinkCounters { overtaking, ..self.line.account.counters(self.now, self.queue.in_service()) }
+        let mut counters = self.line.account.counters(self.now, self.queue.in_service());
+        if let Some(route) = &mut self.line.route {
+            counters.overtaking = route.overtaking(self.now);
+        }
+        if let Some(damage) = &mut self.line.damage {
+            counters.corrupted = damage.damaged(self.now);
+        }
+        counters
     }
 
     /// How many packets came to the link so far, before its loss model.
@@ -208,14 +225,34 @@ impl<P: Transit> Link<P> {
     }
 }
 
-/// Whether the loss model or a noise takes the packet offered at `now`. Apart from the packet path, as all that most links do
-/// not have.
-#[inline(never)]
-fn loses(loss: &mut Option<Loss>, line: &mut Line, now: u64) -> bool {
-    let takes = loss.as_mut().is_some_and(Loss::takes);
-    // Seen at the far end as the delays are, so that both meet the same fade where nothing waits.
-    let seen = now.saturating_add(line.delay);
-    let takes = line.noise.as_mut().is_some_and(|noise| noise.loses(seen)) | takes;
-    line.account.lost += u64::from(takes);
-    takes
+/// What stands before the queue.
+#[derive(Clone, Debug)]
+struct Gate {
+    loss: Option<Loss>,
+    policer: Option<Policer>,
+}
+
+impl Gate {
+    /// What becomes of the packet offered at `now` if it does not reach the queue: the loss model or a noise takes it, or the policer
+    /// drops it. Apart from the packet path, as all that most links do not have.
+    #[inline(never)]
+    fn pass(&mut self, line: &mut Line, now: u64, packet: &mut impl Transit) -> Option<Offered> {
+        let takes = self.loss.as_mut().is_some_and(|loss| loss.takes(now));
+        // Seen at the far end as the delays are, so that both meet the same fade where nothing waits.
+        let seen = now.saturating_add(line.delay);
+        let takes = line.noise.as_mut().is_some_and(|noise| noise.loses(seen)) | takes;
+        if takes {
+            line.account.lost += 1;
+            return Some(Offered::Lost);
+        }
+        let size = line.size_of(packet);
+        let passes =
+            self.policer.as_mut().is_none_or(|policer| policer.passes(now, size, packet, &mut line.account));
+        if passes {
+            return None;
+        }
+        line.account.offered += 1;
+        line.account.dropped += 1;
+        Some(Offered::Dropped)
+    }
 }

@@ -44,6 +44,15 @@ pub trait OverTime {
     /// # Errors
     /// The line that is wrong, and what would be right.
     fn read(&mut self, bytes: &[u8]) -> Result<Recorded, TraceError>;
+
+    /// When a recording that does not start over ends: from then on its last value holds.
+    fn ends(&self) -> Option<TimeDelta>;
+
+    /// Fails unless the changes are in order, and the recording was read and can be played so.
+    ///
+    /// # Errors
+    /// Says which key is wrong, and what would be right.
+    fn playable(&self) -> Result<(), ParamError>;
 }
 
 /// Declares a quantity of a type over time: its own type, and that of the keys by which it changes.
@@ -61,6 +70,7 @@ macro_rules! over_time {
                 }
                 steps: Vec<(TimeDelta, $type)> = Vec::new(), as OneOf, where no ["ramp", "trace"], in $low, $high, "", "Values, each of which holds from its time on; the first time is 0";
                 ramp: Vec<(TimeDelta, $type)> = Vec::new(), as OneOf, where no ["steps", "trace"], in $low, $high, "", "Values at times, the first at 0; between two of them it changes evenly, and the last holds";
+                every: Option<TimeDelta> = None, else "never", in 1e-9, 1e6, "", "Steps and a ramp start over after this time, which is behind their last one";
                 file("trace"): Option<FileName> = None, as OneOf, where no ["steps", "ramp"], "", "A recording: a table, or a JSON list of objects";
             }
             /// How the recording is read.
@@ -76,8 +86,12 @@ macro_rules! over_time {
                 }
                 match (self.steps.is_empty(), self.ramp.is_empty(), &self.file) {
                     (true, true, None) => Err(ParamError::new("", "nothing of them", "one of steps, ramp and trace")),
-                    (false, ..) => in_order("steps", steps),
-                    (_, false, _) => in_order("ramp", ramp),
+                    (false, ..) => in_order("steps", steps, self.every),
+                    (_, false, _) => in_order("ramp", ramp, self.every),
+                    _ if self.every.is_some() => {
+                        let found = self.every.to_value().unwrap_or(Value::Flag(false));
+                        Err(ParamError::new("every", found, "nothing: a recording starts over by repeat = true"))
+                    }
                     _ => Ok(()),
                 }
             }
@@ -101,8 +115,12 @@ macro_rules! over_time {
                 };
                 match self {
                     $name::Constant(value) => Course::new(alloc::vec![(0, base(*value))], false, None),
-                    $name::Changes(keys) if !keys.steps.is_empty() => Course::new(points(&keys.steps), false, None),
-                    $name::Changes(keys) if !keys.ramp.is_empty() => Course::new(points(&keys.ramp), true, None),
+                    $name::Changes(keys) if !keys.steps.is_empty() => {
+                        Course::new(points(&keys.steps), false, keys.every.map(nanos))
+                    }
+                    $name::Changes(keys) if !keys.ramp.is_empty() => {
+                        Course::new(points(&keys.ramp), true, keys.every.map(nanos))
+                    }
                     $name::Changes(keys) => match &keys.recorded {
                         Some(recorded) => Course::recorded(recorded, $measure, &keys.recording),
                         None => Course::new(Vec::new(), false, None),
@@ -116,33 +134,6 @@ macro_rules! over_time {
                     $name::Constant(value) => Some(*value),
                     $name::Changes(keys) => keys.steps.iter().chain(&keys.ramp).next().map(|point| point.1),
                 }
-            }
-
-            /// When a recording that does not start over ends: from then on its last value holds.
-            pub fn ends(&self) -> Option<TimeDelta> {
-                let $name::Changes(keys) = self else { return None };
-                let length = keys.recorded.as_ref().filter(|_| !keys.recording.repeat)?.length();
-                Some(length - keys.recording.offset)
-            }
-
-            /// Fails unless a recording can be played so.
-            pub(crate) fn validate(&self) -> Result<(), ParamError> {
-                self.fits()?;
-                let $name::Changes(keys) = self else { return Ok(()) };
-                if self.unread().is_some() {
-                    return Err(ParamError::new("trace", "a recording that was not read", "a recording"));
-                }
-                if self.ends().is_some_and(|ends| ends <= TimeDelta::ZERO) {
-                    let found = Value::Time(keys.recording.offset);
-                    return Err(ParamError::new("offset", found, "less than the recording's length, or repeat = true"));
-                }
-                let spec = $keys::SPECS.iter().find(|spec| spec.name == "steps");
-                let highest = self.course().highest();
-                let most = spec.map_or(f64::INFINITY, |spec| spec.range.1);
-                if highest > most * $measure.base() {
-                    return Err(ParamError::new("scale", keys.recording.scale, "a smaller scale: values leave the range"));
-                }
-                Ok(())
             }
         }
 
@@ -177,6 +168,31 @@ macro_rules! over_time {
                 keys.recorded = Some(recorded.clone());
                 Ok(recorded)
             }
+
+            fn ends(&self) -> Option<TimeDelta> {
+                let $name::Changes(keys) = self else { return None };
+                let length = keys.recorded.as_ref().filter(|_| !keys.recording.repeat)?.length();
+                Some(length - keys.recording.offset)
+            }
+
+            fn playable(&self) -> Result<(), ParamError> {
+                self.fits()?;
+                let $name::Changes(keys) = self else { return Ok(()) };
+                if self.unread().is_some() {
+                    return Err(ParamError::new("trace", "a recording that was not read", "a recording"));
+                }
+                if self.ends().is_some_and(|ends| ends <= TimeDelta::ZERO) {
+                    let found = Value::Time(keys.recording.offset);
+                    return Err(ParamError::new("offset", found, "less than the recording's length, or repeat = true"));
+                }
+                let spec = $keys::SPECS.iter().find(|spec| spec.name == "steps");
+                let highest = self.course().highest();
+                let most = spec.map_or(f64::INFINITY, |spec| spec.range.1);
+                if highest > most * $measure.base() {
+                    return Err(ParamError::new("scale", keys.recording.scale, "a smaller scale: values leave the range"));
+                }
+                Ok(())
+            }
         }
 
         impl Parameter for $name {
@@ -208,12 +224,26 @@ over_time! {
     pub DelayOverTime(DelayChanges): TimeDelta, in 0.0, 1e6, Measure::Delay, |delay| nanos(delay) as f64
 }
 
+over_time! {
+    /// A part of the packets over time, from 0 to 1.
+    pub RatioOverTime(RatioChanges): f64, in 0.0, 1.0, Measure::Ratio, |ratio| ratio
+}
+
+over_time! {
+    /// A factor over time, from 0 to 1000.
+    pub FactorOverTime(FactorChanges): f64, in 0.0, 1000.0, Measure::Factor, |factor| factor
+}
+
 fn nanos(time: TimeDelta) -> u64 {
     time.as_nanos().max(0) as u64
 }
 
-/// Fails unless the times begin at 0 and go forward.
-fn in_order(key: &str, times: impl Iterator<Item = TimeDelta>) -> Result<(), ParamError> {
+/// Fails unless the times begin at 0 and go forward, and all are before they start over.
+fn in_order(
+    key: &str,
+    times: impl Iterator<Item = TimeDelta>,
+    every: Option<TimeDelta>,
+) -> Result<(), ParamError> {
     let mut before = None;
     for (index, at) in times.enumerate() {
         let expected = match before {
@@ -226,7 +256,12 @@ fn in_order(key: &str, times: impl Iterator<Item = TimeDelta>) -> Result<(), Par
         };
         return Err(ParamError::new(&alloc::format!("{key}[{index}][0]"), Value::Time(at), expected));
     }
-    Ok(())
+    match (every, before) {
+        (Some(every), Some(last)) if every <= last => {
+            Err(ParamError::new("every", Value::Time(every), "a time behind that of the last value"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The values of a quantity over time, in base units: nanoseconds, or a ratio. Asked for times that do not run backwards.
@@ -290,7 +325,15 @@ impl Course {
     }
 
     /// The value at `now`, in nanoseconds; of a time before the latest one asked for, that of then.
+    #[inline]
     pub(crate) fn at(&mut self, now: u64) -> f64 {
+        if let [(_, value)] = self.points[..] {
+            return value;
+        }
+        self.seek(now)
+    }
+
+    fn seek(&mut self, now: u64) -> f64 {
         while now - self.base.min(now) >= self.period {
             let periods = (now - self.base) / self.period;
             (self.base, self.place) = (self.base + periods * self.period, 0);

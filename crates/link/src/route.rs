@@ -1,7 +1,7 @@
 //! Propagation that changes: another route from a time on, or one that grows longer and shorter.
 
 use crate::over_time::Course;
-use alloc::collections::VecDeque;
+use crate::tally::Tally;
 
 /// The way from the server to the far end. Times are nanoseconds.
 #[derive(Clone, Debug)]
@@ -11,15 +11,13 @@ pub(crate) struct Route {
     overtakes: bool,
     /// The latest arrival so far.
     latest: u64,
-    /// Packets that arrive before one that had left before them, and when those depart that are not counted yet: drop-tail tells of
-    /// departures that lie ahead.
-    overtaking: u64,
-    ahead: VecDeque<u64>,
+    /// Packets that arrive before one that had left before them.
+    overtaking: Tally,
 }
 
 impl Route {
     pub(crate) fn new(delay: Course, overtakes: bool) -> Route {
-        Route { delay, overtakes, latest: 0, overtaking: 0, ahead: VecDeque::new() }
+        Route { delay, overtakes, latest: 0, overtaking: Tally::default() }
     }
 
     /// When a packet arrives that departs at `departs`, over the route of then. To be called in order of departure.
@@ -28,7 +26,7 @@ impl Route {
         if arrives >= self.latest {
             self.latest = arrives;
         } else if self.overtakes {
-            self.ahead.push_back(departs);
+            self.overtaking.note(departs);
             return arrives;
         }
         self.latest
@@ -40,10 +38,6 @@ impl Route {
 
     /// Packets that departed until `now` and arrive before one that had left before them.
     pub(crate) fn overtaking(&mut self, now: u64) -> u64 {
-        while self.ahead.front().is_some_and(|departs| *departs <= now) {
-            self.ahead.pop_front();
-            self.overtaking += 1;
-        }
-        self.overtaking
+        self.overtaking.until(now)
     }
 }

@@ -7,7 +7,7 @@ use crate::account::Service;
 use crate::schedule::{Cursor, NEVER, Schedule, Stretch};
 
 /// Units of work of a byte, in bit·ns/s.
-const WORK_PER_BYTE: u64 = 8_000_000_000;
+pub(crate) const WORK_PER_BYTE: u64 = 8_000_000_000;
 
 /// A work-conserving server of one packet at a time.
 #[derive(Clone, Debug)]

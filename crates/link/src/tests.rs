@@ -18,6 +18,7 @@ mod noises;
 mod oracle;
 mod parsing;
 mod pie;
+mod policing;
 mod queueing;
 mod rates;
 mod red;

@@ -49,6 +49,8 @@ pub struct Departure<P> {
     pub wait: TimeDelta,
     /// Delay that noise added in effect, including the delay of keeping the order.
     pub noise: TimeDelta,
+    /// Whether it is damaged on the way, so that nobody gets it.
+    pub damaged: bool,
 }
 
 /// When a packet leaves, without the packet: for drivers that keep their packets where they are.
@@ -64,14 +66,16 @@ pub struct Plan {
     pub noise: TimeDelta,
     /// Whether this link marked the packet.
     pub marked: bool,
+    /// As [`Departure::damaged`].
+    pub damaged: bool,
 }
 
 impl Plan {
     /// With its packet.
     #[inline(always)]
     pub(crate) fn of<P>(self, packet: P) -> Departure<P> {
-        let Plan { departed, arrives, wait, noise, .. } = self;
-        Departure { packet, departed, arrives, wait, noise }
+        let Plan { departed, arrives, wait, noise, damaged, .. } = self;
+        Departure { packet, departed, arrives, wait, noise, damaged }
     }
 }
 

@@ -272,6 +272,10 @@ figures! {
         marked "marked" ["packets", NONE] "Packets that this link marked CE.",
             column Count = Cell::Link(|sample| sample.counted(|count| count.marked)),
             summary Count: u64 = |link| link.counted(|count| count.marked), shown 6;
+        policed "policed" ["packets", NONE] "Packets that the policer dropped or marked; those dropped count in `dropped`, too.",
+            summary Count: u64 = |link| link.counted(|count| count.policed);
+        corrupted "corrupted" ["packets", NONE] "Packets that left this link and arrive damaged, so that nobody gets them.",
+            summary Count: u64 = |link| link.counted(|count| count.corrupted);
         overtaking "overtaking" ["packets", NONE] "Packets that left this link over a shorter route and arrive before some that left before them.",
             summary Count: u64 = |link| link.counted(|count| count.overtaking);
     }

@@ -16,7 +16,7 @@ use crate::source::*;
 use crate::spec::*;
 use paceline_cc::{AnyController, CeResponse, Controller, FlowSetup, Limits, StreamId, Verb};
 use paceline_link::generate::{mmwave, states};
-use paceline_link::{DelayOverTime, LinkConfig, OverTime, RateProcess, Trace};
+use paceline_link::{LinkConfig, OverTime, RateProcess, Trace};
 use paceline_media::{
     Bulk, BulkParams, Cbr, CbrParams, Codec, CodecModel, CodecModelParams, CodecParams, ConnectionVectors,
     FrameTrace, FrameTraceFormat, Source, TraceEncoder, TraceEncoderParams, frame_sizes,
@@ -113,7 +113,7 @@ impl Scenario {
         };
         for link in &mut self.links {
             link.rate.traces_mut().into_iter().for_each(|trace| absolute(&mut trace.file.0));
-            for (_, quantity) in over_time(&mut link.delay) {
+            for quantity in link.over_time() {
                 quantity.file_mut().into_iter().for_each(|file| absolute(&mut file.0));
             }
         }
@@ -121,11 +121,6 @@ impl Scenario {
             stream.source.files_mut().into_iter().for_each(&absolute);
         }
     }
-}
-
-/// The quantities of a link that may change, by their keys.
-fn over_time(delay: &mut DelayOverTime) -> [(&'static str, &mut dyn OverTime); 1] {
-    [("delay", delay)]
 }
 
 /// Refuses a controller that uses words which the transport of its flow does not execute.
@@ -210,11 +205,13 @@ impl Builder<'_> {
             queue: link.queue.clone(),
             mark: link.mark.clone(),
             loss: link.loss.clone(),
+            policer: link.policer.clone(),
+            corrupt: link.corrupt.clone(),
             noise: link.noise.clone(),
             down: link.down.iter().map(|&(from, to)| (at(from), at(to))).collect(),
             overhead: link.overhead,
         };
-        for (key, quantity) in over_time(&mut config.delay) {
+        for (key, quantity) in config.over_time() {
             self.recorded(&format!("{table}.{key}.trace"), quantity)?;
         }
         config.validate().map_err(|error| within(&table, &error))?;

@@ -9,7 +9,9 @@ use crate::transports::Transport;
 use paceline_cc::shared_bottleneck;
 use paceline_cc::{ControllerParams, CouplingParams};
 use paceline_link::trace::{TraceFormat, TraceOptions};
-use paceline_link::{DelayChanges, LossConfig, MarkConfig, NoiseConfig, QueueConfig, QueueLimit};
+use paceline_link::{
+    DelayChanges, LossConfig, MarkConfig, NoiseConfig, PolicerConfig, QueueConfig, QueueLimit,
+};
 use paceline_media::PlayoutConfig;
 use paceline_units::param::{self, Kinds, ParamSet, ProfileHelp, ProfiledKinds, Profiles, Spec, Value};
 use serde::Serialize;
@@ -208,6 +210,9 @@ pub fn tables() -> Listing {
     vec![
         table("scenario", "A scenario", keys::SCENARIO, &|name| Scenario::default().value(name)),
         table("link", "One direction of a link", keys::LINK, &|name| LinkSpec::default().value(name)),
+        table("policer", "A bucket before the queue", PolicerConfig::SPECS, &|name| {
+            PolicerConfig::default().value(name)
+        }),
         table("delay", "A delay that changes", DelayChanges::SPECS, &|name| {
             DelayChanges::default().value(name)
         }),

@@ -3,7 +3,7 @@
 use crate::key_path::quoted_key;
 use crate::rate::RateSpec;
 use crate::spec::{FlowSpec, LinkSpec, Scenario};
-use paceline_link::LinkConfig;
+use paceline_link::{LinkConfig, OverTime as _};
 use paceline_units::param::{ParamSet, Value};
 use paceline_units::text::{format_rate, format_time};
 use paceline_units::{Bitrate, Time, TimeDelta};

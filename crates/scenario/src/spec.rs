@@ -9,7 +9,9 @@ use paceline_cc::guest::Guest;
 use paceline_cc::shared_bottleneck;
 use paceline_cc::{ControllerParams, CouplingParams, FlowSetup, Priority};
 use paceline_ends::Exchange;
-use paceline_link::{DelayOverTime, LossConfig, MarkConfig, NoiseConfig, QueueConfig};
+use paceline_link::{
+    DelayOverTime, LossConfig, MarkConfig, NoiseConfig, OverTime, PolicerConfig, QueueConfig, RatioOverTime,
+};
 use paceline_media::PlayoutConfig;
 use paceline_units::param::{Kind, ParamError, ParamSet, Parameter, Reason, Value};
 use paceline_units::{Bitrate, Bytes, EcnMode, Stack, Time, TimeDelta, params};
@@ -160,11 +162,24 @@ params! {
         queue: QueueConfig = QueueConfig::DropTail(Default::default()), as Required, "", "`{ limit = \"300ms\" }`, `{ packets = 100 }` or `{ bytes = \"150kB\" }`, exactly one of them and above 0. It limits what waits; the packet in service does not count. A time is turned into bytes once, at the constant rate, the first step's, or the trace's mean. A `kind` that manages its queue has a limit of its own: see [queues](queues.md)";
         mark: Option<MarkConfig> = None, else "no marks", "", "ECN marks: see below";
         loss: Option<LossConfig> = None, else "no loss", "", "Loss before the queue: see below";
+        policer: Option<PolicerConfig> = None, else "no policer", "", "Drops or marks what comes faster than a rate, behind `loss` and before the queue: see below";
+        corrupt: RatioOverTime = RatioOverTime::Constant(0.0), in 0.0, 1.0, "", "Part of the packets that are damaged behind the server, so that nobody gets them; may change, as `delay` does";
         noise: Vec<NoiseConfig> = Vec::new(), type Kind::Other("table with kind, or list"), else "no noise", "", "Delay noise, or a list of noises that a packet passes in turn: see below";
         down: Vec<(TimeDelta, TimeDelta)> = Vec::new(), "", "Failures from a time to another: `[[\"30s\", \"31s\"]]`. Nothing is served meanwhile; the queue keeps its packets and takes what fits";
         overhead: Bytes = Bytes::ZERO, in 0.0, MAX_OVERHEAD, "", "Added to each packet's size here, such as `\"28B\"` for IPv4 and UDP";
     }
     check link_fits;
+}
+
+impl LinkSpec {
+    /// The quantities that may change.
+    pub(crate) fn over_time(&mut self) -> Vec<&mut dyn OverTime> {
+        let LinkSpec { delay, corrupt, loss, noise, .. } = self;
+        let mut all: Vec<&mut dyn OverTime> = vec![delay, corrupt];
+        all.extend(loss.iter_mut().flat_map(LossConfig::over_time).map(|(_, quantity)| quantity));
+        all.extend(noise.iter_mut().map(|noise| noise.scale() as &mut dyn OverTime));
+        all
+    }
 }
 
 const NODE: Kind = Kind::Text("name", "the name of a node");

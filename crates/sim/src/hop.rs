@@ -26,6 +26,8 @@ pub struct Forwarded {
     pub at: Time,
     /// The packet, with the waits and marks of that link.
     pub packet: Packet,
+    /// Whether it is damaged, so that it does not arrive.
+    pub damaged: bool,
 }
 
 /// When the next packet of an input arrives, its flow and the input, in this order of significance: one number, which is
@@ -273,5 +275,6 @@ fn forward(
     recorder.departed(departure.departed, departure.wait);
     let mut packet = queued.take(&departure.packet);
     packet.cross(departure.wait, departure.noise);
-    Forwarded { edge: next[packet.way()] as usize, at: departure.arrives, packet }
+    let Departure { arrives: at, damaged, .. } = departure;
+    Forwarded { edge: next[packet.way()] as usize, at, packet, damaged }
 }

@@ -157,6 +157,9 @@ impl Net {
                 Planned::Undecided => return self.offer(hop, at, packet),
             };
             let edge = link.depart(&plan, packet);
+            if !PLAIN && plan.damaged {
+                return self.lost.push(Lost { missed: plan.arrives, packet: *packet });
+            }
             (hop, at) = match self.edges[edge].passage(plan.arrives, self.reach) {
                 Passage::Any(next) if PLAIN => return self.pass_any(next as usize, plan.arrives, packet),
                 Passage::Plain(next) | Passage::Any(next) => (next as usize, plan.arrives),
@@ -180,9 +183,12 @@ impl Net {
     /// Carries on the packets that have departed since there were `first` of them.
     fn carry_on(&mut self, first: usize) {
         let mut index = first;
-        while let Some(&Forwarded { edge, at, mut packet }) = self.forwarded.get(index) {
+        while let Some(&Forwarded { edge, at, mut packet, damaged }) = self.forwarded.get(index) {
             // Links behind leave the list as they found it.
-            self.carry(edge, at, &mut packet);
+            match damaged {
+                true => self.lost.push(Lost { missed: at, packet }),
+                false => self.carry(edge, at, &mut packet),
+            }
             index += 1;
         }
         self.forwarded.truncate(first);

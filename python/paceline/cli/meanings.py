@@ -33,6 +33,7 @@ _TABLES = {
     "scenario": "",
     "link": "links.NAME",
     "delay": "links.NAME.delay",
+    "policer": "links.NAME.policer",
     "flow": "flows.NAME",
     "stream": "flows.NAME.streams.NAME",
     "coupling": "coupling.NAME",

@@ -6,7 +6,9 @@ mod gilbert_elliott;
 pub use bernoulli::BernoulliConfig;
 pub use gilbert_elliott::GilbertElliottConfig;
 
+use crate::over_time::OverTime;
 use alloc::format;
+use alloc::vec::Vec;
 use bernoulli::Bernoulli;
 use gilbert_elliott::GilbertElliott;
 use paceline_units::RandomStream;
@@ -29,8 +31,8 @@ macro_rules! losses {
             }
 
             #[inline]
-            fn takes(&mut self, random: &mut RandomStream) -> bool {
-                match self { $( Model::$model(model) => model.takes(random), )* }
+            fn takes(&mut self, now: u64, random: &mut RandomStream) -> bool {
+                match self { $( Model::$model(model) => model.takes(now, random), )* }
             }
         }
     };
@@ -44,9 +46,19 @@ losses! {
 }
 
 impl LossConfig {
+    /// The quantities that may change, by their keys.
+    pub fn over_time(&mut self) -> Vec<(&'static str, &mut dyn OverTime)> {
+        match self {
+            LossConfig::Bernoulli(config) => alloc::vec![("ratio", &mut config.ratio as &mut dyn OverTime)],
+            LossConfig::GilbertElliott(config) => {
+                alloc::vec![("loss_bad", &mut config.loss_bad as &mut dyn OverTime)]
+            }
+        }
+    }
+
     /// Each packet with this probability.
     pub fn bernoulli(ratio: f64) -> LossConfig {
-        LossConfig::Bernoulli(BernoulliConfig { ratio })
+        LossConfig::Bernoulli(BernoulliConfig { ratio: ratio.into() })
     }
 
     /// The simplified Gilbert model: nothing is lost in the good state, everything in the bad one.
@@ -67,9 +79,9 @@ impl Loss {
         Loss { model: Model::new(config), random: RandomStream::new(seed, &format!("link.{name}.loss")) }
     }
 
-    /// Whether the next packet is lost. Draws the same number of times whatever the outcome.
+    /// Whether the packet that comes at `now`, in nanoseconds, is lost. Draws the same number of times whatever the outcome.
     #[inline]
-    pub(crate) fn takes(&mut self) -> bool {
-        self.model.takes(&mut self.random)
+    pub(crate) fn takes(&mut self, now: u64) -> bool {
+        self.model.takes(now, &mut self.random)
     }
 }

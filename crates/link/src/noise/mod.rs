@@ -29,6 +29,7 @@ pub use rfc8868::Rfc8868Noise;
 pub use spikes::{SpikesNoise, StallShape};
 pub use uniform::UniformNoise;
 
+use crate::over_time::{Course, FactorOverTime};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -41,13 +42,14 @@ use pareto::Pareto;
 use retransmission::Retransmission;
 use spikes::Spikes;
 
-/// Declares the parameters of a noise; all have `reorder` beside their own.
+/// Declares the parameters of a noise; all have `scale` and `reorder` beside their own.
 macro_rules! noise_params {
     ($(#[$meta:meta])* pub struct $config:ident { $($own:tt)* } $($rest:tt)*) => {
         paceline_units::params! {
             $(#[$meta])*
             pub struct $config {
                 $($own)*
+                scale: crate::FactorOverTime = crate::FactorOverTime::Constant(1.0), in 0.0, 1000.0, "", "Each delay is multiplied by this; may change, as a delay does";
                 reorder: bool = false, "RFC 8868 4.5 demands that cross traffic keeps its order", "Whether packets may overtake each other; else none arrives before the one that departed before it";
             }
             $($rest)*
@@ -115,6 +117,11 @@ macro_rules! noises {
             fn reorder(&self) -> bool {
                 match self { $( NoiseConfig::$noise(config) => config.reorder, )* }
             }
+
+            /// The factor of all delays.
+            pub fn scale(&mut self) -> &mut FactorOverTime {
+                match self { $( NoiseConfig::$noise(config) => &mut config.scale, )* }
+            }
         }
 
         impl Model {
@@ -172,6 +179,7 @@ struct Stage {
     random: RandomStream,
     /// Draws of losses for packets that are offered.
     losses: RandomStream,
+    scale: Course,
     reorder: bool,
     /// Arrival of the packet before.
     last: Time,
@@ -184,6 +192,7 @@ impl Stage {
             model: Model::start(config, &streams),
             random: RandomStream::new(seed, name),
             losses: streams.named("loss"),
+            scale: config.clone().scale().course(),
             reorder: config.reorder(),
             last: Time::ZERO,
         }
@@ -192,6 +201,7 @@ impl Stage {
     #[inline]
     fn arrival(&mut self, plain: Time) -> Time {
         let noise = self.model.delay(plain.as_nanos(), &mut self.random);
+        let noise = noise * self.scale.at(plain.as_nanos());
         let arrival = plain + TimeDelta::from_nanos(noise as i64);
         if self.reorder {
             return arrival;

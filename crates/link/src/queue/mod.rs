@@ -202,23 +202,28 @@ macro_rules! disciplines {
                 }
             }
 
-            /// The fate of a packet that finds an idle server, and with drop-tail of any, unless it is lost before.
+            /// The fate of a packet that finds an idle server, and with drop-tail of any, unless it ends at the gate before the queue.
             #[inline(always)]
-            pub(crate) fn plan(
+            pub(crate) fn plan<T: Transit>(
                 &mut self,
                 line: &mut Line,
                 now: u64,
-                packet: &mut impl Transit,
-                mut is_lost: impl FnMut(&mut Line) -> bool,
+                packet: &mut T,
+                mut gate: impl FnMut(&mut Line, &mut T) -> Option<Offered>,
             ) -> Planned {
+                let kept = |kept| if kept == Offered::Lost { Planned::Lost } else { Planned::Dropped };
                 match self {
                     Queue::Plain(queue) => queue.plan::<true>(line, now, packet),
-                    Queue::DropTail(_) if is_lost(line) => Planned::Lost,
-                    Queue::DropTail(queue) => queue.plan::<false>(line, now, packet),
+                    Queue::DropTail(queue) => match gate(line, packet) {
+                        Some(at_gate) => kept(at_gate),
+                        None => queue.plan::<false>(line, now, packet),
+                    },
                     $($(#[cfg($cfg)])? Queue::$name(queue) => match queue.is_idle(line, now) {
                         false => Planned::Undecided,
-                        true if is_lost(line) => Planned::Lost,
-                        true => queue.plan(line, now, packet),
+                        true => match gate(line, packet) {
+                            Some(at_gate) => kept(at_gate),
+                            None => queue.plan(line, now, packet),
+                        },
                     },)*
                 }
             }

@@ -1,8 +1,8 @@
 //! Random links and arrivals for the property tests.
 
 use super::*;
-use crate::{DelayChanges, DelayOverTime, Trace};
-use paceline_units::param::{Kind, Kinds, ParamSet, Spec, Value};
+use crate::{DelayChanges, DelayOverTime, PolicerAction, PolicerConfig, Trace};
+use paceline_units::param::{self, Kind, Kinds, ParamSet, Spec, Value};
 use proptest::prelude::*;
 
 /// Rates from crawling to absurd, with zeros.
@@ -90,8 +90,25 @@ fn value(spec: &Spec, part: f64) -> Value {
         Kind::List(of) => {
             Value::List([0.3, 0.6, 1.0].map(|more| value(&Spec { kind: *of, ..*spec }, part * more)).into())
         }
+        Kind::Or(one, _) => {
+            let [first, then] = [part, part / 2.0].map(|part| value(&Spec { kind: *one, ..*spec }, part));
+            let point = |millis, value| Value::List(vec![Value::Time(TimeDelta::from_millis(millis)), value]);
+            match (part * 10.0) as u64 % 2 {
+                0 => first,
+                _ => param::table([("steps", Value::List(vec![point(0, first), point(50, then)]))]),
+            }
+        }
         other => panic!("{}: no values of {other:?} yet", spec.name),
     }
+}
+
+/// A policer that drops: packets that one marks do not count as the link's.
+fn policer() -> impl Strategy<Value = PolicerConfig> {
+    (1_000u64..50_000_000, 1u64..100_000).prop_map(|(rate, burst)| PolicerConfig {
+        rate: Bitrate::from_bps(rate),
+        burst: Bytes::new(burst),
+        action: PolicerAction::Drop,
+    })
 }
 
 /// A delay that lasts, or changes at once or evenly.
@@ -118,9 +135,11 @@ pub(super) fn config() -> impl Strategy<Value = LinkConfig> {
         prop::option::of(any_of()),
         prop::option::of(any_of()),
         prop::collection::vec(any_of(), 0..4),
+        prop::option::of(policer()),
+        prop::option::weighted(0.3, 0.0f64..0.5),
     );
     (parts, downs, delay(), any::<bool>(), 0u64..60).prop_map(
-        |((rate, limit, mark, loss, noise), downs, delay, overtake, overhead)| {
+        |((rate, limit, mark, loss, noise, policer, corrupt), downs, delay, overtake, overhead)| {
             let down = downs
                 .into_iter()
                 .map(|(from, length)| (Time::from_nanos(from), Time::from_nanos(from + length)));
@@ -131,6 +150,8 @@ pub(super) fn config() -> impl Strategy<Value = LinkConfig> {
                 queue: QueueConfig::droptail(limit),
                 mark,
                 loss,
+                policer,
+                corrupt: corrupt.unwrap_or_default().into(),
                 noise,
                 down: down.collect(),
                 overhead: Bytes::new(overhead),

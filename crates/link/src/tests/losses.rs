@@ -45,8 +45,12 @@ fn gilbert_elliott_has_its_ratio_and_burst_lengths() {
 
 #[test]
 fn gilbert_elliott_loses_in_both_states() {
-    let model =
-        LossConfig::GilbertElliott(GilbertElliottConfig { p: 0.1, r: 0.3, loss_good: 0.02, loss_bad: 0.5 });
+    let model = LossConfig::GilbertElliott(GilbertElliottConfig {
+        p: 0.1,
+        r: 0.3,
+        loss_good: 0.02,
+        loss_bad: 0.5.into(),
+    });
     let (found, expected) = (ratio(&lost(model, 1_000_000, "a")), 0.75 * 0.02 + 0.25 * 0.5);
     assert!((found / expected - 1.0).abs() < 0.02, "{found}, expected {expected}");
 }

@@ -63,6 +63,24 @@ fn a_ramp_changes_evenly_and_then_holds() {
 }
 
 #[test]
+fn steps_and_ramps_start_over() {
+    let every = |delay, seconds| match delay {
+        DelayOverTime::Changes(keys) => {
+            let every = Some(TimeDelta::from_secs(seconds));
+            DelayOverTime::Changes(Box::new(DelayChanges { every, ..*keys }))
+        }
+        constant => constant,
+    };
+    let at = [0, 1000, 1500, 2000, 3000, 3500, 4000];
+    let stairs = every(steps(&[(0, 10), (1000, 20)]), 2);
+    assert_eq!(delays(&stairs, true, &at).0, [10.0, 20.0, 20.0, 10.0, 20.0, 20.0, 10.0]);
+    let teeth = every(ramp(&[(0, 10), (1000, 20)]), 2);
+    assert_eq!(delays(&teeth, true, &at).0, [10.0, 20.0, 20.0, 10.0, 20.0, 20.0, 10.0]);
+    let slow = every(ramp(&[(0, 10), (1500, 40)]), 2);
+    assert_eq!(delays(&slow, true, &at).0, [10.0, 30.0, 40.0, 10.0, 30.0, 40.0, 10.0]);
+}
+
+#[test]
 fn a_recording_is_played_from_its_offset_scaled_and_again() {
     let text = "t,rtt (s)\n0,0.010\n1,0.020\n2,0.030\n";
     let at = [0, 1000, 2000, 3000, 4000];
@@ -101,6 +119,9 @@ fn delays_that_cannot_be_are_refused() {
     assert_eq!(key(steps(&[(0, 5), (9, 5), (9, 6)])), "delay.steps[2][0]");
     assert_eq!(key(ramp(&[(0, 5), (9, 5), (8, 6)])), "delay.ramp[2][0]");
     assert_eq!(key(steps(&[])), "delay");
+    let early =
+        DelayChanges { every: Some(ms(9)), steps: points(&[(0, 5), (9, 5)]), ..DelayChanges::default() };
+    assert_eq!(key(DelayOverTime::Changes(Box::new(early))), "delay.every");
     let past = Recording { offset: ms(2000), ..Recording::default() };
     assert_eq!(key(recorded("0 9\n1 5\n", past)), "delay.offset");
     let large = Recording { scale: 1e9, ..Recording::default() };

@@ -16,7 +16,9 @@ fn key(measure: Measure) -> Result<(&'static str, f64), TraceError> {
     match measure {
         Measure::Rate => Ok(("bandwidth_kbps", 1e-3)),
         Measure::Delay => Ok(("latency_ms", 1.0)),
-        Measure::Ratio => Err(TraceError::whole("a list of rates and latencies", "a recording of losses")),
+        Measure::Ratio | Measure::Factor => {
+            Err(TraceError::whole("a list of rates and latencies", "a table with a column of the values"))
+        }
     }
 }
 

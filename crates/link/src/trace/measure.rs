@@ -12,6 +12,8 @@ pub enum Measure {
     Delay,
     /// A part of the packets: a ratio from 0 to 1.
     Ratio,
+    /// A factor from 0 to 1000.
+    Factor,
 }
 
 impl Measure {
@@ -21,13 +23,14 @@ impl Measure {
             Measure::Rate => ("a rate in Mbit/s, a number from 0 to 1e9", 1e9),
             Measure::Delay => ("a delay in ms, a number from 0 to 1e9", 1e9),
             Measure::Ratio => ("a ratio, a number from 0 to 1", 1.0),
+            Measure::Factor => ("a factor, a number from 0 to 1000", 1000.0),
         }
     }
 
     /// Base units (bit/s, nanoseconds, or 1) of what people say (bit/s, seconds, or 1).
     pub(crate) const fn base(self) -> f64 {
         match self {
-            Measure::Rate | Measure::Ratio => 1.0,
+            Measure::Rate | Measure::Ratio | Measure::Factor => 1.0,
             Measure::Delay => 1e9,
         }
     }
@@ -36,7 +39,7 @@ impl Measure {
     pub(crate) fn of_millionths(self, millionths: u64) -> f64 {
         match self {
             Measure::Rate | Measure::Delay => millionths as f64,
-            Measure::Ratio => millionths as f64 / 1e6,
+            Measure::Ratio | Measure::Factor => millionths as f64 / 1e6,
         }
     }
 

@@ -104,7 +104,9 @@ pub(super) fn mbps_hold(bytes: &[u8], reading: Reading<'_>) -> Result<Held, Trac
 pub(super) fn time_mbps(bytes: &[u8], reading: Reading<'_>) -> Result<Held, TraceError> {
     let expected = match reading.measure {
         Measure::Rate => "two numbers per line, seconds and Mbit/s",
-        Measure::Delay | Measure::Ratio => "two numbers per line, seconds and the value, or a column to read",
+        Measure::Delay | Measure::Ratio | Measure::Factor => {
+            "two numbers per line, seconds and the value, or a column to read"
+        }
     };
     let layout = Layout { value: 1, time: Some(0), expected };
     let mut points: Vec<held::Row> = Vec::new();
@@ -177,7 +179,7 @@ fn read(
             let said = match measure {
                 Measure::Rate => OTHER_UNITS,
                 Measure::Delay => OTHER_UNITS_OF_DELAYS,
-                Measure::Ratio => PERCENT,
+                Measure::Ratio | Measure::Factor => PERCENT,
             };
             warn(&mut warnings, first_line, said);
         }

@@ -23,6 +23,7 @@ impl Units {
             Measure::Rate => words(value).find_map(mbps),
             Measure::Delay => words(value).find_map(seconds).map(|seconds| seconds * 1e3),
             Measure::Ratio => (value.contains('%') || words(value).any(is_percent)).then_some(0.01),
+            Measure::Factor => None,
         };
         let seconds = time.and_then(|time| words(time).find_map(seconds)).unwrap_or(1.0);
         Units { value: unit.unwrap_or(1.0), seconds }

@@ -111,12 +111,16 @@ impl Hop {
     /// Everything strictly before `until`.
     fn run(&mut self, until: Time, lost: &mut Vec<Lost>, take: &mut impl FnMut(Time, RelayedPacket)) {
         let Hop { link, arriving, recorder, .. } = self;
+        let mut damaged = Vec::new();
         let mut depart = |departure: Departure<RelayedPacket>| {
             recorder.departed(departure.departed, departure.wait);
             let mut packet = departure.packet;
             packet.wait += departure.wait;
             packet.noise += departure.noise;
-            take(departure.arrives, packet);
+            match departure.damaged {
+                true => damaged.extend(packet.data.map(|stream| (departure.departed, packet.flow, stream))),
+                false => take(departure.arrives, packet),
+            }
         };
         while let Some((at, packet)) = arriving.pop_if(|at| at < until) {
             let (flow, data) = (packet.flow, packet.data);
@@ -129,6 +133,7 @@ impl Hop {
         while let Some((at, packet)) = link.take_dropped() {
             lost.extend(packet.data.map(|stream| (at, packet.flow, stream)));
         }
+        lost.append(&mut damaged);
     }
 }
 

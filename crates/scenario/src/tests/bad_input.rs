@@ -293,7 +293,7 @@ const CASES: &[Case] = &[
         7,
         "links.bottleneck.dellay",
         "an unknown key",
-        "rate, delay, overtake, queue",
+        "a key such as delay; `paceline list link` has all",
         Some("\"delay\""),
     ),
     ("\"10ms\"", "10", 7, "links.bottleneck.delay", "10 (a number)", "a time such as", None),

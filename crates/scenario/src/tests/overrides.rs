@@ -10,7 +10,7 @@ fn a_wrong_set_names_its_path() {
     };
     let cases = [
         ("links.bottleneck.rate", "20Mbqs", "links.bottleneck.rate", "20Mbqs", "a rate"),
-        ("links.bottleneck.rat", "20Mbps", "links.bottleneck.rat", "an unknown key", "rate, delay"),
+        ("links.bottleneck.rat", "20Mbps", "links.bottleneck.rat", "an unknown key", "a key such as rate"),
         ("links.bottle.rate", "20Mbps", "", "no links.bottle in the scenario", "bottleneck"),
         ("link.bottleneck.rate", "20Mbps", "", "no link in the scenario", "links"),
         ("flows.audio.ecn", "off", "", "no flows.audio", "video"),
