@@ -24,7 +24,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 EXAMPLES = {
     "crates/rtp/examples/embed.rs": "embed",
     "crates/wire/examples/rfc8888.rs": "embed-rfc8888",
-    "crates/rtp/examples/endpoint.rs": "endpoint",
+    "crates/endpoint/examples/endpoint.rs": "endpoint",
 }
 SECTION = re.compile(r"^ *// docs: (?!end$).+?\n(.*?)^ *// docs: end$", re.MULTILINE | re.DOTALL)
 
@@ -153,6 +153,7 @@ def test_the_embedding_examples_print_what_their_page_shows(path: str) -> None:
     [
         ("cc wire", "units"),
         ("rtp", "cc ends media units wire"),
+        ("endpoint", "cc ends media rtp units wire"),
         ("tcp", "cc ends media units"),
         ("dccp", "cc ends media units wire"),
     ],

@@ -8,7 +8,7 @@ use crate::{
     PACELINE_NEVER, PacelineContent, PacelineDatagram, PacelineEvent, PacelineEventKind, PacelinePacket,
     PacelineReceiver, PacelineReceiverStatistics, PacelineStatus,
 };
-use paceline_rtp::media::MediaReceiver;
+use paceline_endpoint::MediaReceiver;
 use paceline_rtp::rtcp::{Came, Picture, ReceiverEvent};
 use paceline_units::{Ecn, Time};
 use std::ffi::c_char;

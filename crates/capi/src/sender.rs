@@ -12,12 +12,12 @@ use crate::{
     PacelineSenderStatistics, PacelineStatus,
 };
 use paceline_cc::{AnyController, Controller, StreamId};
-use paceline_ends::SendingEnd;
-use paceline_rtp::Broken;
-use paceline_rtp::media::{
+use paceline_endpoint::{
     BufferPool, DiscardReason, DiscardedPacket, MediaPacket, MediaSender, PacketBuffer, SenderEvent,
     SentDatagram, StreamError,
 };
+use paceline_ends::SendingEnd;
+use paceline_rtp::Broken;
 use paceline_rtp::rtcp::RtcpEvent;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::ffi::c_char;

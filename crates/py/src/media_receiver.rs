@@ -2,7 +2,7 @@
 
 use crate::arguments::{configured, data_of, numbers, seconds, time, wrong};
 use crate::media_sender::MediaEvent;
-use paceline_rtp::media;
+use paceline_endpoint as endpoint;
 use paceline_rtp::rtcp::Picture;
 use paceline_units::{Ecn, TimeDelta};
 use pyo3::prelude::*;
@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Times are in seconds of a clock with any zero, 0 or more, its own.
 #[pyclass(frozen, module = "paceline._core")]
 pub struct MediaReceiver {
-    inner: Mutex<media::MediaReceiver>,
+    inner: Mutex<endpoint::MediaReceiver>,
 }
 
 /// A packet of media that came, or was restored.
@@ -35,7 +35,7 @@ pub struct MediaArrival {
 }
 
 impl MediaReceiver {
-    fn lock(&self) -> MutexGuard<'_, media::MediaReceiver> {
+    fn lock(&self) -> MutexGuard<'_, endpoint::MediaReceiver> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -52,8 +52,9 @@ impl MediaReceiver {
     #[new]
     #[pyo3(signature = (**settings))]
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<MediaReceiver> {
-        let receiver =
-            configured(py, settings, |settings| media::MediaReceiver::configured(settings.iter().copied()))?;
+        let receiver = configured(py, settings, |settings| {
+            endpoint::MediaReceiver::configured(settings.iter().copied())
+        })?;
         Ok(MediaReceiver { inner: Mutex::new(receiver) })
     }
 

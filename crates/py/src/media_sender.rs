@@ -3,11 +3,12 @@
 use crate::arguments::{configured, data_of, limits, numbers, seconds, time, wrong};
 use crate::guest::attempt;
 use paceline_cc::{AnyController, Controller as _, StreamId};
+use paceline_endpoint::{
+    self as endpoint, BufferPool, DiscardReason, MediaPacket, PacketBuffer, SenderEvent, SentDatagram,
+    StreamError,
+};
 use paceline_ends::SendingEnd as _;
 use paceline_rtp::Broken;
-use paceline_rtp::media::{
-    self, BufferPool, DiscardReason, MediaPacket, PacketBuffer, SenderEvent, SentDatagram, StreamError,
-};
 use paceline_rtp::rtcp::{ReceiverEvent, RtcpEvent};
 use paceline_units::{Bitrate, Bytes, Ecn, TimeDelta};
 use pyo3::prelude::*;
@@ -19,7 +20,7 @@ const LONGEST: usize = 65_535;
 
 /// A sender, the buffers of what it sends, and the datagram that leaves.
 struct Stepped {
-    sender: media::MediaSender<AnyController, PacketBuffer>,
+    sender: endpoint::MediaSender<AnyController, PacketBuffer>,
     pool: BufferPool,
     datagram: Vec<u8>,
 }
@@ -139,7 +140,7 @@ impl MediaSender {
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<MediaSender> {
         let sender = configured(py, settings, |settings| {
-            media::MediaSender::configured(kind, profile, settings.iter().copied())
+            endpoint::MediaSender::configured(kind, profile, settings.iter().copied())
         })?;
         let stepped = Stepped { sender, pool: BufferPool::default(), datagram: Vec::new() };
         Ok(MediaSender { inner: Mutex::new(stepped) })

@@ -281,8 +281,8 @@ impl<C: Controller> RtpSender<C> {
         self.breaker.as_ref()?.broken
     }
 
-    /// The controller's half at the receiver reported: it hears, though it tells of no single packets.
-    pub(super) fn tell_breaker_heard(&mut self) {
+    /// The receiver hears, though it tells of no single packets: the controller's half at the receiver reported, or RTCP did.
+    pub fn tell_breaker_heard(&mut self) {
         if let Some(breaker) = &mut self.breaker {
             breaker.waiting = None;
         }

@@ -145,10 +145,21 @@ impl<K> KeptPackets<K> {
         kept.resent = Some(now);
         Ok(size)
     }
+}
 
-    /// How many are kept, and their bytes.
-    #[cfg(test)]
-    pub(super) fn kept(&self) -> (usize, u64) {
-        (self.packets.len(), self.bytes)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_bounded_by_bytes_and_by_time() {
+        let mut kept = KeptPackets::new(TimeDelta::from_secs(1), Bytes::new(10_000), 0.25);
+        let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
+        for number in 0..100 {
+            kept.on_sent(at(number), (number, Bytes::new(1012)), Some(()));
+        }
+        assert_eq!((kept.packets.len(), kept.bytes), (9, 9 * 1012));
+        kept.on_sent(at(5000), (100, Bytes::new(22)), Some(()));
+        assert_eq!((kept.packets.len(), kept.bytes), (1, 22), "older than a second");
     }
 }

@@ -1,4 +1,6 @@
 //! RTP with RFC 8888 or transport-wide feedback, sans I/O: sender and receiver endpoints, streams, RTCP, repair; and plain datagrams ([`udp`]).
+//!
+//! `paceline-endpoint` sends and receives by these the media that a program made.
 
 mod breaker;
 mod clock;
@@ -12,15 +14,16 @@ mod half_tests;
 mod history;
 mod identity;
 mod kept;
-pub mod media;
 mod offering;
 mod packet;
 mod plausible;
 #[cfg(test)]
 mod probe_tests;
 mod probing;
+mod ready_made;
 mod received;
 mod receiver;
+mod repair;
 mod report_rate;
 mod reported;
 mod reports;
@@ -33,6 +36,7 @@ mod sender;
 mod shares;
 mod sizes;
 mod spelling;
+mod stale;
 mod stream;
 mod streams;
 #[cfg(test)]
@@ -50,9 +54,11 @@ pub use delays::DelayReport;
 pub use ecn::EcnChecks;
 pub use feedback::FeedbackConfig;
 pub use identity::RtpIdentity;
-pub use kept::{KeptPackets, NotResent, asked_number};
+pub use kept::{KeptPackets, NotResent, RepairCounters, asked_number};
 pub use packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};
+pub use received::Noted;
 pub use receiver::RtpReceiver;
+pub use reports::PacketReports;
 pub use sender::RtpSender;
 pub use spelling::{
     PAYLOAD_TYPE, PacketSpelling, ReportSpelling, SpelledPacket, Ssrcs, TRANSPORT_WIDE_ELEMENT,

@@ -1,20 +1,15 @@
 //! Media that enters the send queues of the sender endpoint: from its sources, and from programs that have their own encoder.
+//! It leaves them unsent in `stale`, and where the controller says so in `controlled`.
 
 use super::sender::RtpSender;
-use super::stream::Stream;
 use super::streams::Streams;
 use paceline_cc::{Controller, Offered, StreamId};
 use paceline_media::{Discarded, Frame};
-use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_units::{Bytes, Time};
 
-/// When media enters the send queues of one flow, and when it has waited too long.
+/// When media enters the send queues of one flow, and how much of it was discarded.
 #[derive(Clone, Debug)]
 pub(super) struct Offering {
-    discard_age: TimeDelta,
-    /// When something may have waited too long; `Time::MAX` if nothing waits.
-    stale_at: Time,
-    /// When a key frame was asked for in place of what had.
-    key_frame_asked: Option<Time>,
     /// When the next frame of any stream is captured; `Time::MAX` if none is.
     next_capture: Time,
     frames: u64,
@@ -22,22 +17,9 @@ pub(super) struct Offering {
 }
 
 impl Offering {
-    /// Media that waits for `discard_age` at most, 1 ns at least.
-    pub(super) fn new(discard_age: TimeDelta) -> Offering {
-        Offering {
-            discard_age: discard_age.max(TimeDelta::from_nanos(1)),
-            stale_at: Time::MAX,
-            key_frame_asked: None,
-            next_capture: Time::MAX,
-            frames: 0,
-            discarded: Discarded::default(),
-        }
-    }
-
-    /// When something may have waited too long; `Time::MAX` if nothing waits.
-    #[inline]
-    pub(super) fn stale_at(&self) -> Time {
-        self.stale_at
+    /// Nothing has entered.
+    pub(super) fn new() -> Offering {
+        Offering { next_capture: Time::MAX, frames: 0, discarded: Discarded::default() }
     }
 
     /// When the next frame of any stream is captured; `Time::MAX` if none is.
@@ -67,34 +49,6 @@ impl Offering {
         self.discarded.packets += dropped.packets;
         self.discarded.bytes += dropped.bytes;
     }
-
-    /// A stream of which nothing waited has packets again.
-    fn on_waiting(&mut self, now: Time, stream: &Stream) {
-        if !stream.is_bulk() {
-            self.stale_at = self.stale_at.min(now + self.discard_age);
-        }
-    }
-
-    /// Discards what has waited too long in a queue, and asks for a key frame in its place. Whether there was anything.
-    fn discard_stale(&mut self, now: Time, stream: &mut Stream) -> bool {
-        if stream.is_bulk() {
-            return false;
-        }
-        // A packet exactly as old as the limit goes.
-        let dropped = stream.discard(now, Some(self.discard_age - TimeDelta::from_nanos(1)));
-        if let Some(oldest) = stream.queue().oldest() {
-            self.stale_at = self.stale_at.min(oldest + self.discard_age);
-        }
-        if dropped.packets == 0 {
-            return false;
-        }
-        self.count_discarded(&dropped);
-        if self.key_frame_asked.is_none_or(|asked| now >= asked + self.discard_age) {
-            self.key_frame_asked = Some(now);
-            stream.request_key_frame(now);
-        }
-        true
-    }
 }
 
 impl<C: Controller> RtpSender<C> {
@@ -122,10 +76,11 @@ impl<C: Controller> RtpSender<C> {
         self.tell_offered(now, id, before, true);
     }
 
-    /// Puts a ready-made packet into the send queue of a stream that is there: `frame.payload` bytes behind the header, the
-    /// last of its frame if it `ends` it. False, and nothing is queued, if it is empty or larger than a packet may be.
-    pub(super) fn push_packet(&mut self, now: Time, id: usize, frame: &Frame, ends: bool) -> bool {
-        let stream = &mut self.streams[id];
+    /// Puts a ready-made packet into the send queue of a stream: `frame.payload` bytes behind the header, the last of its frame
+    /// if it `ends` it. False, and nothing is queued, if it is empty or larger than a packet may be, or there is no such stream.
+    pub fn offer_packet(&mut self, now: Time, stream: StreamId, frame: &Frame, ends: bool) -> bool {
+        let id = usize::from(stream.0);
+        let Some(stream) = self.streams.get_mut(id) else { return false };
         let before = stream.queue().bytes();
         let taken = stream.push_packet(now, frame, ends);
         if taken {
@@ -140,7 +95,7 @@ impl<C: Controller> RtpSender<C> {
         let bytes = stream.queue().bytes() - before;
         if before == Bytes::ZERO {
             self.scheduler.on_waiting(stream);
-            self.offering.on_waiting(now, stream);
+            self.stale.on_waiting(now, stream);
         }
         let claim_changes = stream.note_offered(now, bytes, before);
         self.offering.frames += u64::from(frame_end);
@@ -153,18 +108,6 @@ impl<C: Controller> RtpSender<C> {
         self.apply(now, update);
         if claim_changes && self.streams.len() > 1 {
             self.share_total(now);
-        }
-    }
-
-    /// Discards what has waited too long, and asks for a key frame in its place: once in the time that is too long, since one that
-    /// is larger than others would add to the queue.
-    #[cold]
-    pub(super) fn discard_stale(&mut self, now: Time) {
-        self.offering.stale_at = Time::MAX;
-        for id in 0..self.streams.len() {
-            if self.offering.discard_stale(now, &mut self.streams[id]) {
-                self.tell_queue(now, id);
-            }
         }
     }
 

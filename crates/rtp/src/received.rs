@@ -34,8 +34,10 @@ pub(super) struct ReceivedPackets {
 
 /// An arrival's kind by the notes of its stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Noted {
+pub enum Noted {
+    /// It arrives for the first time.
     New,
+    /// It arrived before.
     Duplicate,
     /// Too far behind to be reported on.
     TooOld,

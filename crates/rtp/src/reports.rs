@@ -4,16 +4,18 @@ use super::feedback::FeedbackConfig;
 use super::packet::RtpFeedback;
 use super::received::{LONGEST_BLOCK, Noted, ReceivedPackets};
 use super::report_rate::ReportRate;
-use super::transport_received::TransportPackets;
+use super::transport_received::{CURRENT, TransportPackets};
 use paceline_cc::StreamId;
 use paceline_ends::Follows;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::FeedbackFormat;
 use paceline_wire::ccfb::{Feedback, PacketFeedback};
 use std::ops::Range;
 
-/// The arrivals of a flow's streams, and the reports on them.
+/// The arrivals of a flow's streams, and the reports on them: for receivers that read packets themselves ([`RtpReceiver`](super::RtpReceiver)
+/// has one).
 #[derive(Clone, Debug)]
-pub(super) struct PacketReports {
+pub struct PacketReports {
     pub(super) config: FeedbackConfig,
     /// A tick of the receiver's clock, where that shows the run's time but for its step.
     tick: Option<TimeDelta>,
@@ -34,8 +36,11 @@ pub(super) struct PacketReports {
 }
 
 impl PacketReports {
+    /// A packet of a stream that was added says for so long where the transport-wide numbers are.
+    pub const CURRENT: TimeDelta = CURRENT;
+
     /// Of no stream yet.
-    pub(super) fn new(config: FeedbackConfig) -> PacketReports {
+    pub fn new(config: FeedbackConfig) -> PacketReports {
         let packets = ReceivedPackets::new(config.overlap, config.reorder_time);
         let transport = config.format.is_transport_wide().then(|| Box::new(TransportPackets::new(packets)));
         let is_true = config.skew == 0.0 && config.clock_steps.is_empty() && config.start == TimeDelta::ZERO;
@@ -54,12 +59,27 @@ impl PacketReports {
     }
 
     /// One more stream.
-    pub(super) fn add_stream(&mut self) {
+    pub fn add_stream(&mut self) {
         self.streams.push(ReceivedPackets::new(self.config.overlap, self.config.reorder_time));
     }
 
+    /// When the next report is due.
+    pub fn due(&self) -> Option<Time> {
+        self.due
+    }
+
+    /// No report is due any more: the receiver ends.
+    pub fn end(&mut self) {
+        self.due = None;
+    }
+
+    /// The format of the reports.
+    pub fn format(&self) -> FeedbackFormat {
+        self.config.format
+    }
+
     /// Whether packets of a stream came that a report is still to tell of under its name.
-    pub(super) fn any_new(&self, id: StreamId) -> bool {
+    pub fn any_new(&self, id: StreamId) -> bool {
         let new = || self.streams.get(usize::from(id.0)).is_some_and(ReceivedPackets::any_new);
         self.transport.is_none() && new()
     }
@@ -67,7 +87,7 @@ impl PacketReports {
     /// As [`RtpReceiver::resynchronise`](super::RtpReceiver::resynchronise); what was not reported yet is still reported if it is
     /// to be `kept`.
     #[cold]
-    pub(super) fn resynchronise(&mut self, id: StreamId, sequence: u64, kept: bool) {
+    pub fn resynchronise(&mut self, id: StreamId, sequence: u64, kept: bool) {
         let Some(packets) = self.streams.get_mut(usize::from(id.0)) else { return };
         if packets.any_new() && kept && self.transport.is_none() {
             let held = self.held.get_or_insert_with(|| emptied(&mut self.spare));
@@ -82,7 +102,7 @@ impl PacketReports {
     /// Notes the arrival of a packet; `transport` is its transport-wide number, where it has one. Nothing is known of a stream that
     /// was not added.
     #[inline(always)]
-    pub(super) fn note(
+    pub fn note(
         &mut self,
         now: Time,
         (id, sequence): (StreamId, u64),
@@ -116,7 +136,7 @@ impl PacketReports {
 
     /// A packet with this transport-wide number arrived that its stream refuses; a report is due on it if it is to be `told`.
     #[cold]
-    pub(super) fn note_refused(&mut self, now: Time, number: u16, told: bool) {
+    pub fn note_refused(&mut self, now: Time, number: u16, told: bool) {
         let at = self.read(now);
         let Some(transport) = &mut self.transport else { return };
         transport.note(number, at);
@@ -129,7 +149,7 @@ impl PacketReports {
     /// A packet with this SSRC, transport-wide number and size arrived of a stream that nobody announced. Answers whether a report tells
     /// of it.
     #[cold]
-    pub(super) fn note_unannounced(
+    pub fn note_unannounced(
         &mut self,
         now: Time,
         (ssrc, number): (u32, u16),
@@ -147,7 +167,7 @@ impl PacketReports {
 
     /// Notes when the next report is due, now that a packet of this size has arrived; answers what follows.
     #[inline]
-    pub(super) fn schedule(&mut self, now: Time, size: impl FnOnce() -> Bytes, marker: bool) -> Follows {
+    pub fn schedule(&mut self, now: Time, size: impl FnOnce() -> Bytes, marker: bool) -> Follows {
         let due_before = self.due;
         let due = if self.config.by_rate {
             self.rate.on_packet(now, size());
@@ -172,7 +192,7 @@ impl PacketReports {
     }
 
     /// Writes the report that is due.
-    pub(super) fn write(&mut self, now: Time) -> Box<Feedback> {
+    pub fn write(&mut self, now: Time) -> Box<Feedback> {
         let written = self.begin(now);
         self.write_blocks(written)
     }
@@ -223,7 +243,7 @@ impl PacketReports {
 
     /// The way of a report is over.
     #[inline]
-    pub(super) fn recycle(&mut self, feedback: Box<Feedback>) {
+    pub fn recycle(&mut self, feedback: Box<Feedback>) {
         self.spare.push(feedback);
     }
 }

@@ -11,6 +11,7 @@ use super::reported::Reported;
 use super::scheduler::Scheduler;
 use super::shares::Shares;
 use super::sizes::PacketSizes;
+use super::stale::StaleMedia;
 use super::stream::Stream;
 use super::streams::Streams;
 use super::transport_wide::TransportHistory;
@@ -29,6 +30,7 @@ pub struct RtpSender<C> {
     pub(super) controller: C,
     pub(super) streams: Streams,
     pub(super) offering: Offering,
+    pub(super) stale: StaleMedia,
     pub(super) scheduler: Scheduler,
     pub(super) shares: Shares,
     pacer: Pacer,
@@ -64,7 +66,8 @@ impl<C: Controller> RtpSender<C> {
         let mut sender = RtpSender {
             controller,
             streams,
-            offering: Offering::new(config.discard_age),
+            offering: Offering::new(),
+            stale: StaleMedia::new(config.discard_age),
             scheduler: Scheduler::new(),
             shares: Shares::new(),
             pacer: Pacer::new(config.forgiven_lateness),
@@ -165,8 +168,8 @@ impl<C: Controller> RtpSender<C> {
         {
             next = (breaker.due(), Reason::Idle);
         }
-        if self.offering.stale_at() < next.0 {
-            next = (self.offering.stale_at(), Reason::Expiry);
+        if self.stale.due() < next.0 {
+            next = (self.stale.due(), Reason::Expiry);
         }
         next
     }
@@ -191,7 +194,7 @@ impl<C: Controller> RtpSender<C> {
             return None;
         }
         let due = self.controller.next_timeout().map_or(Time::MAX, |(due, _)| due);
-        let end = until.min(self.offering.next_capture()).min(due).min(self.offering.stale_at());
+        let end = until.min(self.offering.next_capture()).min(due).min(self.stale.due());
         let in_time = end.saturating_since(first).as_nanos() as u64;
         let count = inner.min(self.allowance.packets(size)).min(in_time.div_ceil(gap.as_nanos() as u64));
         if count == 0 {
@@ -384,7 +387,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     /// Captures the frames and runs the controller's timeouts that are due.
     #[inline]
     fn handle_timeout(&mut self, now: Time) {
-        if self.offering.stale_at() <= now {
+        if self.stale.due() <= now {
             self.discard_stale(now);
         }
         if self.offering.next_capture() <= now {

@@ -1,7 +1,10 @@
-//! Scripts of sessions, without coverage; the fuzz target `rtp_session` runs more of them.
+//! Scripts of sessions, without coverage: by hand, the seeds of the fuzz target `rtp_session`, changed seeds, and noise.
 
 use super::*;
 use proptest::prelude::*;
+use proptest::sample::Index;
+use std::path::Path;
+use std::sync::OnceLock;
 
 #[path = "../../../units/tests/counting/mod.rs"]
 mod counting;
@@ -45,10 +48,91 @@ fn a_session_is_reported_in_full_under_every_controller_wherever_it_begins() {
     }
 }
 
+/// The files of a folder of the fuzz target, by name; none if it is not there.
+fn inputs(folder: &str) -> Vec<(String, Vec<u8>)> {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(folder).join("rtp_session");
+    let entries = std::fs::read_dir(home).into_iter().flatten().flatten().map(|entry| entry.path());
+    let read = |path: std::path::PathBuf| Some((path.display().to_string(), std::fs::read(path).ok()?));
+    let mut found: Vec<_> = entries.filter_map(read).collect();
+    found.sort();
+    found
+}
+
+fn seeds() -> &'static [Vec<u8>] {
+    static SEEDS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    SEEDS.get_or_init(|| inputs("seeds").into_iter().map(|(_, seed)| seed).collect())
+}
+
+#[test]
+fn seeds_of_the_fuzz_target_and_what_failed_there_break_nothing() {
+    assert!(seeds().len() > 10);
+    for (name, script) in [inputs("seeds"), inputs("artifacts")].concat() {
+        assert_eq!(driven(&script), Ok(()), "{name}");
+    }
+}
+
+/// A change of a seed.
+#[derive(Clone, Debug)]
+enum Change {
+    Set(Index, u8),
+    Insert(Index, u8),
+    Cut(Index, u8),
+    Repeat(Index, u8),
+    /// The rest is that of another seed.
+    Join(Index, Index),
+}
+
+impl Change {
+    fn apply(&self, script: &mut Vec<u8>) {
+        let place = |at: &Index, script: &[u8]| at.index(script.len().max(1)).min(script.len());
+        match self {
+            Change::Set(at, value) => {
+                let at = place(at, script);
+                script.get_mut(at).into_iter().for_each(|byte| *byte = *value);
+            }
+            Change::Insert(at, value) => script.insert(place(at, script), *value),
+            Change::Cut(at, length) => {
+                let at = place(at, script);
+                script.drain(at..script.len().min(at + usize::from(*length)));
+            }
+            Change::Repeat(at, length) => {
+                let at = place(at, script);
+                script.extend_from_within(at..script.len().min(at + usize::from(*length)));
+            }
+            Change::Join(at, other) => {
+                script.truncate(place(at, script));
+                let other = other.get(seeds());
+                script.extend(&other[script.len().min(other.len())..]);
+            }
+        }
+    }
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let place = any::<Index>;
+    prop_oneof![
+        4 => (place(), any::<u8>()).prop_map(|(at, value)| Change::Set(at, value)),
+        2 => (place(), any::<u8>()).prop_map(|(at, value)| Change::Insert(at, value)),
+        1 => (place(), 1..32u8).prop_map(|(at, length)| Change::Cut(at, length)),
+        1 => (place(), 1..64u8).prop_map(|(at, length)| Change::Repeat(at, length)),
+        1 => (place(), place()).prop_map(|(at, other)| Change::Join(at, other)),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn whatever_happens_a_session_recovers(script in prop::collection::vec(any::<u8>(), 0..400)) {
+        prop_assert_eq!(driven(&script), Ok(()));
+    }
+
+    #[test]
+    fn a_session_recovers_from_changed_seeds(
+        seed in any::<Index>(),
+        changes in prop::collection::vec(change(), 1..9),
+    ) {
+        let mut script = seed.get(seeds()).clone();
+        changes.iter().for_each(|change| change.apply(&mut script));
         prop_assert_eq!(driven(&script), Ok(()));
     }
 }

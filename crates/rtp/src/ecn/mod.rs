@@ -133,8 +133,8 @@ impl<C: Controller> RtpSender<C> {
         };
     }
 
-    /// Packets leave without ECN: nobody would hear of their marks.
-    pub(super) fn forgo_ecn(&mut self) {
+    /// Packets leave without ECN: nobody would hear of their marks. Before anything is sent.
+    pub fn forgo_ecn(&mut self) {
         self.ecn = FlowEcn::new(Ecn::NotEct);
     }
 

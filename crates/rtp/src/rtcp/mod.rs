@@ -1,8 +1,8 @@
 //! RTCP between two participants, sans I/O: reports and their times (RFC 3550 section 6), packets asked for again (RFC 4585, RFC
 //! 4588), pictures asked for (RFC 4585, RFC 5104), and ends. `wire` has the bytes.
 //!
-//! The sending side is part of [`MediaSender`](super::media::MediaSender); [`ReceiverSession`] is the other, beside whatever
-//! receives the media. Omissions are listed in `DEVIATIONS.md`.
+//! [`SenderSession`] is the sending side, beside whatever sends the media, and [`ReceiverSession`] the other, beside whatever
+//! receives it. Omissions are listed in `DEVIATIONS.md`.
 
 mod clock;
 mod incoming;

@@ -321,7 +321,7 @@ impl ReceiverSession {
     }
 
     /// Appends a datagram with this RTCP packet, and before it what both sides agreed on.
-    pub(crate) fn write(&mut self, packet: &[u8], out: &mut Vec<u8>) {
+    pub fn write(&mut self, packet: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         self.begin(out);
         out.extend_from_slice(packet);
@@ -329,7 +329,7 @@ impl ReceiverSession {
     }
 
     /// Bytes that a datagram has before its RTCP packet.
-    pub(crate) fn beginning(&self) -> usize {
+    pub fn beginning(&self) -> usize {
         let mut out = Vec::new();
         self.begin(&mut out);
         out.len()

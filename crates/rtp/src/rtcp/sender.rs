@@ -122,7 +122,7 @@ impl Reporting {
 }
 
 /// The session of a sender: it is told of the packets that leave and of reports that come, and writes what goes with them.
-/// [`MediaSender`](crate::media::MediaSender) has one; who numbers packets otherwise may have one beside.
+/// `MediaSender` of `paceline-endpoint` has one; who numbers packets otherwise may have one beside.
 #[derive(Clone, Debug)]
 pub struct SenderSession {
     outbox: Outbox,
@@ -130,7 +130,7 @@ pub struct SenderSession {
     /// The last sender reports: what they are repeated by, and when they left.
     sent: VecDeque<(u32, Time)>,
     events: Events<RtcpEvent>,
-    pub(crate) counters: RtcpCounters,
+    counters: RtcpCounters,
 }
 
 impl SenderSession {
@@ -203,8 +203,13 @@ impl SenderSession {
         RtcpCounters { sent: self.outbox.sent(), events_untaken: self.events.untaken(), ..self.counters }
     }
 
+    /// The counts of what comes, for whoever reads it: packets that were read, refused, or are nothing to the session.
+    pub fn counters_mut(&mut self) -> &mut RtcpCounters {
+        &mut self.counters
+    }
+
     /// Whether feedback may come without a report before it (RFC 5506).
-    pub(crate) fn is_reduced_size(&self) -> bool {
+    pub fn is_reduced_size(&self) -> bool {
         self.outbox.config.reduced_size
     }
 
@@ -308,7 +313,7 @@ impl SenderSession {
     }
 
     /// A picture was asked for, by a FIR with this number or a PLI: whether the encoder is to make it.
-    pub(crate) fn on_picture(&mut self, now: Time, id: usize, request: Option<u8>) -> bool {
+    pub fn on_picture(&mut self, now: Time, id: usize, request: Option<u8>) -> bool {
         self.counters.pictures += 1;
         let Some(stream) = self.streams.get_mut(id) else { return false };
         let round_trip = stream.heard.and_then(|heard| heard.round_trip).unwrap_or_default();
@@ -331,7 +336,7 @@ impl SenderSession {
 
     /// Another participant has this SSRC, which is one of ours: the stream that has it is given another that `is_free`, and it
     /// says goodbye as the old one (RFC 3550 section 8.2).
-    pub(crate) fn on_collision(
+    pub fn on_collision(
         &mut self,
         now: Time,
         ssrc: u32,
@@ -352,7 +357,7 @@ impl SenderSession {
     }
 
     /// A stream has another SSRC from now on; its counts begin anew (RFC 3550 section 6.4.1).
-    pub(crate) fn rename(&mut self, now: Time, id: usize, ssrc: u32) {
+    pub fn rename(&mut self, now: Time, id: usize, ssrc: u32) {
         let Some(stream) = self.streams.get_mut(id).filter(|stream| stream.present) else { return };
         if stream.packets > 0 {
             self.outbox.end(stream.ssrc);

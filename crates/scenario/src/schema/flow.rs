@@ -1,5 +1,6 @@
 //! `[flows.NAME]`.
 
+use super::bitrate;
 use super::controller::{self, Choice};
 use super::path::Surroundings;
 use super::{keys, path, source};
@@ -103,7 +104,7 @@ fn several(
         params::set_some(&table, &mut stream)?;
         stream.in_time(there).map_err(|error| params::blame(&table, &error))?;
         stream.source = source::parse_without_connections(&table.require("source", source::SOURCE)?)?;
-        stream.limits = controller::stream_limits(&table, params, limits)?;
+        stream.limits = bitrate::of_stream(&table, params, limits)?;
         streams.push(stream);
     }
     if (1..=FlowSetup::MOST_STREAMS).contains(&streams.len()) { Ok(streams) } else { Err(node.fail(STREAMS)) }

@@ -2,6 +2,7 @@
 //!
 //! A key that is not known is reported before a key that is missing, since one is often the other misspelt.
 
+mod bitrate;
 mod controller;
 mod copies;
 mod coupling;
@@ -13,7 +14,7 @@ mod path;
 mod queue;
 pub(crate) mod source;
 
-pub(crate) use controller::{BitrateKeys, OlderKeys};
+pub(crate) use bitrate::{BitrateKeys, OlderKeys};
 pub(crate) use copies::CopyKeys;
 pub(crate) use queue::LimitKeys;
 

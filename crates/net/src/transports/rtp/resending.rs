@@ -3,8 +3,9 @@
 
 use paceline_cc::{Controller, StreamId};
 use paceline_ends::SendingEnd;
-use paceline_rtp::media::RepairCounters;
-use paceline_rtp::{KeptPackets, NotResent, PacketSpelling, RTP_HEADER, RtpPacket, RtpSender, asked_number};
+use paceline_rtp::{
+    KeptPackets, NotResent, PacketSpelling, RTP_HEADER, RepairCounters, RtpPacket, RtpSender, asked_number,
+};
 use paceline_units::{Bytes, Time, TimeDelta};
 use paceline_wire::rtx;
 use std::collections::VecDeque;

@@ -3,7 +3,7 @@
 
 use crate::members::{self, CONSTANT, COUNTS_LONG, Member, PACE, REFERENCE};
 use paceline_cc::{Steers, StreamId};
-use paceline_rtp::media::{MediaPacket, MediaReceiver, MediaSender, SentDatagram};
+use paceline_endpoint::{MediaPacket, MediaReceiver, MediaSender, SentDatagram};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! Both ends of a call of ready-made media, datagrams between them, and what either makes of hostile ones.
 
 use super::*;
-use crate::rtcp::{Picture, ReceiverEvent, RtcpEvent};
-use paceline_cc::{AnyController, ControllerParams};
-use paceline_units::{RandomStream, TimeDelta};
-use paceline_wire::rtp;
+use paceline_cc::{AnyController, ControllerParams, StreamId};
+use paceline_rtp::rtcp::{IncomingStream, Picture, ReceiverEvent, RtcpEvent};
+use paceline_units::{Bitrate, Ecn, RandomStream, Time, TimeDelta};
+use paceline_wire::{rtp, twcc};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -348,7 +348,7 @@ fn reports_on_a_stream_that_left_are_read() {
 fn streams_that_no_report_tells_of_leave_their_places() {
     let mut receiver = MediaReceiver::configured([("format", "twcc")]).expect("sound");
     for ssrc in 10..200 {
-        assert!(receiver.add_stream(crate::rtcp::IncomingStream::new(ssrc)), "{ssrc}");
+        assert!(receiver.add_stream(IncomingStream::new(ssrc)), "{ssrc}");
         let mut datagram = Vec::new();
         let header = rtp::RtpHeaderFields { payload_type: 96, ssrc, sequence: 9, timestamp: 1, marker: true };
         rtp::encode(&header, 10, 0, &mut datagram).expect("sound");

@@ -1,6 +1,6 @@
 //! A packet that leaves, and its bytes.
 
-use super::packet::MediaPacket;
+use crate::packet::MediaPacket;
 use paceline_cc::StreamId;
 use paceline_units::{Bytes, Ecn, Time};
 use paceline_wire::rtp::{self, RtpHeaderFields, RtpView};

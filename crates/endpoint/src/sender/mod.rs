@@ -1,16 +1,7 @@
-//! A sender of media that an application made: ready-made RTP payloads or whole RTP packets of any codec.
-//!
-//! Packets wait in the send queues of an [`RtpSender`] under its controller's window and pacing, and are handed back when they
-//! leave, numbered by the endpoint, or when they are discarded, with the reason. Every packet that is offered comes back once.
+//! The sending end: packets that are offered leave under the controller's window and pacing, or come back with the reason.
 
-mod buffers;
 mod discarded;
 mod driving;
-mod error;
-mod packet;
-mod receiver;
-#[cfg(test)]
-mod receiver_tests;
 mod repair;
 #[cfg(test)]
 mod repair_tests;
@@ -18,34 +9,27 @@ mod rtcp;
 #[cfg(test)]
 mod rtcp_tests;
 mod sent;
-mod settings;
 mod stream;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod transport_wide_tests;
 
-pub use super::kept::RepairCounters;
-pub use buffers::{BufferPool, PacketBuffer};
 pub use discarded::{DiscardCounters, DiscardReason, DiscardedPacket};
 pub use driving::{SenderEvent, SentDatagram};
-pub use error::StreamError;
-pub use packet::MediaPacket;
-pub use receiver::{MediaReceiver, MediaReceiverConfig, MediaReceiverCounters};
 pub use repair::RepairConfig;
 pub use sent::MediaTransmit;
-pub use settings::{
-    CanonicalName, IncomingSettings, ReceiverSettings, RtcpSettings, SenderSettings, Setting, StreamSettings,
-};
 pub use stream::MediaStreamConfig;
 
-use super::breaker::CircuitBreakers;
-use super::config::{SenderConfig, SenderCounters};
-use super::ecn::EcnChecks;
-use super::packet::{RTP_HEADER, RtpFeedback};
-use super::sender::RtpSender;
+use crate::error::StreamError;
+use crate::packet::MediaPacket;
 use discarded::Discards;
 use paceline_cc::{Controller, FlowSetup, Limits, StreamId};
 use paceline_ends::{Reason, SendingEnd};
 use paceline_media::Frame;
+use paceline_rtp::{
+    CircuitBreakers, EcnChecks, RTP_HEADER, RtpFeedback, RtpSender, SenderConfig, SenderCounters,
+};
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time};
 use paceline_wire::twcc;
 use repair::Repairs;
@@ -143,7 +127,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// identifier, 1 to 14: for receivers that report so ([`paceline_wire::twcc`]). Before a stream is added.
     pub fn number_transport_wide(&mut self, first: u16, element: u8) {
         self.end.number_transport_wide(first);
-        self.end.sizes.lengthen_header(Bytes::new(twcc::EXTENSION as u64));
+        self.end.lengthen_header(Bytes::new(twcc::EXTENSION as u64));
         self.element = Some(element.clamp(1, 14));
     }
 
@@ -285,11 +269,11 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             self.discards.push(id, (packet, offset), DiscardReason::Extension);
             return;
         };
-        let size = Bytes::new(size as u64).saturating_sub(self.end.sizes.header().size());
+        let size = Bytes::new(size as u64).saturating_sub(self.end.header());
         let frame = Frame { id: packet.frame, captured: now, payload: size, key: false };
         let ends = packet.ends_frame;
         stream.push((packet, offset));
-        if !self.end.push_packet(now, usize::from(id.0), &frame, ends) {
+        if !self.end.offer_packet(now, id, &frame, ends) {
             let reason = if size == Bytes::ZERO { DiscardReason::Empty } else { DiscardReason::TooLarge };
             if let Some(packet) = self.streams[usize::from(id.0)].take_back() {
                 self.discards.push(id, packet, reason);
@@ -390,7 +374,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Finds the packets that the endpoint discarded from the front of its queues since the last call.
     #[inline]
     fn find_discarded(&mut self, reason: DiscardReason) {
-        if self.discards.follow(self.end.offering.discarded().packets) {
+        if self.discards.follow(self.end.counters().discarded.packets) {
             self.take_discarded(reason);
         }
     }

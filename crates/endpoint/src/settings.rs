@@ -1,16 +1,17 @@
 //! Senders, receivers and streams by names alone, for programs whose configuration is text: each setting is the name of a parameter
 //! and its value, such as `("rtx_keep", "500ms")`.
 
-use super::{MediaReceiver, MediaReceiverConfig, MediaSender, MediaStreamConfig, RepairConfig, SenderConfig};
-use crate::RtpSender;
-use crate::identity::DISCARD_AGE;
-use crate::packet::RTP_HEADER;
-use crate::rtcp::{IncomingRepair, IncomingStream, NtpClock, RtcpConfig};
-use crate::{CircuitBreakers, EcnChecks, FeedbackConfig, ReceiverClock};
+use crate::receiver::{MediaReceiver, MediaReceiverConfig};
+use crate::sender::{MediaSender, MediaStreamConfig, RepairConfig};
 use paceline_cc::{
     AnyController, CeResponse, Controller, ControllerParams, FlowSetup, Limits, Steers, StreamId, Verb,
 };
 use paceline_ends::SendingEnd;
+use paceline_rtp::rtcp::{IncomingRepair, IncomingStream, NtpClock, RtcpConfig};
+use paceline_rtp::{
+    CircuitBreakers, EcnChecks, FeedbackConfig, RTP_HEADER, ReceiverClock, RtpIdentity, RtpSender,
+    SenderConfig,
+};
 use paceline_units::param::{Kind, ParamError, ParamSet, Parameter, Spec, Value, unknown};
 use paceline_units::{Bitrate, Bytes, EcnMode, RandomStream, Time, TimeDelta, params};
 use paceline_wire::{FeedbackFormat, rtp};
@@ -39,7 +40,7 @@ params! {
         transport_element: u16 = 5, in 1.0, 14.0, "RFC 8285 4.2", "Identifier of the header extension's element with the transport-wide number, which packets carry with format = twcc";
         first_number: Option<u16> = None, else "each stream's drawn by the seed", "RFC 3550 5.1", "First sequence number of every stream";
         repair: bool = false, "RFC 4588", "Whether streams may send lost packets again: all packets are 2 bytes shorter";
-        discard_age: TimeDelta = DISCARD_AGE, in 1e-3, 3600.0, "libwebrtc pacing_controller 2024, whose queue is to be empty within 2 s", "The longest that a packet waits to be sent: older ones come back as discarded, and a key frame is asked for";
+        discard_age: TimeDelta = RtpIdentity::default().discard_age, in 1e-3, 3600.0, "libwebrtc pacing_controller 2024, whose queue is to be empty within 2 s", "The longest that a packet waits to be sent: older ones come back as discarded, and a key frame is asked for";
         breakers: CircuitBreakers = CircuitBreakers::Timeouts, "RFC 8083", "Which circuit breakers end the call";
         lateness: TimeDelta = TimeDelta::from_millis(2), in 0.0, 1.0, "ours", "How late the program may wake without the pacing rate going down";
     }

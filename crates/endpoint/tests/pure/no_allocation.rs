@@ -1,7 +1,7 @@
 //! A sender of ready-made media allocates nothing per packet once warm: the application's buffers go in and come back.
 
 use paceline_cc::{AnyController, ControllerParams, FlowSetup};
-use paceline_rtp::media::{MediaPacket, MediaSender, MediaStreamConfig, RepairConfig};
+use paceline_endpoint::{MediaPacket, MediaSender, MediaStreamConfig, RepairConfig};
 use paceline_rtp::rtcp::{NtpClock, RtcpConfig};
 use paceline_rtp::{RtpFeedback, SenderConfig};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};

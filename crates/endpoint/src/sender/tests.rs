@@ -1,7 +1,6 @@
 //! Ready-made media: what is offered leaves as it is or comes back, whatever streams do meanwhile.
 
 use super::*;
-use crate::RtpFeedback;
 use paceline_cc::{AnyController, ControllerParams, FlowSetup};
 use paceline_units::TimeDelta;
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};

@@ -3,7 +3,7 @@
 //! docs/endpoint.md explains it.
 
 use paceline_cc::{AnyController, StreamId};
-use paceline_rtp::media::{MediaPacket, MediaReceiver, MediaSender, SenderEvent, SentDatagram};
+use paceline_endpoint::{MediaPacket, MediaReceiver, MediaSender, SenderEvent, SentDatagram};
 use paceline_rtp::rtcp::ReceiverEvent;
 use paceline_units::{Bitrate, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;

@@ -2,7 +2,7 @@
 
 use super::tests::{Sender, at, controller, discarded, leaving, packet, sender_with};
 use super::*;
-use crate::rtcp::{IncomingStream, NtpClock, ReceiverSession, RtcpConfig, RtcpEvent};
+use paceline_rtp::rtcp::{IncomingStream, NtpClock, ReceiverSession, RtcpConfig, RtcpEvent};
 use paceline_units::TimeDelta;
 use paceline_wire::ccfb::{self, ArrivalReport, Feedback, FeedbackBlock};
 use paceline_wire::rtcp::report::{self, ReportBlock};

@@ -1,15 +1,12 @@
 //! The other end of a sender of ready-made media: datagrams in, packets of media and datagrams back out.
 
-use crate::FeedbackConfig;
-use crate::received::Noted;
-use crate::reports::PacketReports;
-use crate::rtcp::{
+use paceline_cc::{FlowSetup, StreamId};
+use paceline_ends::Reason;
+use paceline_rtp::rtcp::{
     Came, IncomingStream, LARGEST, Picture, ReceiverCounters, ReceiverEvent, ReceiverSession, Reception,
     RtcpConfig,
 };
-use crate::transport_received::CURRENT;
-use paceline_cc::{FlowSetup, StreamId};
-use paceline_ends::Reason;
+use paceline_rtp::{FeedbackConfig, Noted, PacketReports};
 use paceline_units::{Bytes, Ecn, Time};
 use paceline_wire::rtp::{self, RtpView};
 use paceline_wire::{Reporter, SequenceUnwrapper, rtcp, twcc};
@@ -216,7 +213,7 @@ impl MediaReceiver {
         if let Some(number) = number.filter(|_| begins || place.numbers.jumps() != jumps) {
             self.reports.resynchronise(id, number, true);
         }
-        let by_stream = !self.reports.config.format.is_transport_wide();
+        let by_stream = !self.reports.format().is_transport_wide();
         let noted = number.map(|number| self.reports.note(now, (id, number), transport, ecn));
         if noted.is_none_or(|noted| noted == Noted::TooOld) {
             if let Some(number) = transport {
@@ -236,7 +233,7 @@ impl MediaReceiver {
     fn note_unannounced(&mut self, now: Time, number: u16, packet: &RtpView<'_>, size: usize) {
         let (ssrc, marker) = (packet.header.ssrc, packet.header.marker);
         let told = self.reports.note_unannounced(now, (ssrc, number), Bytes::new(size as u64), marker);
-        if told && self.heard.is_none_or(|heard| now.saturating_since(heard) >= CURRENT) {
+        if told && self.heard.is_none_or(|heard| now.saturating_since(heard) >= PacketReports::CURRENT) {
             self.named = ssrc;
         }
     }
@@ -252,7 +249,7 @@ impl MediaReceiver {
         self.session.leave();
         self.find_gone();
         self.left = true;
-        self.reports.due = None;
+        self.reports.end();
         self.written.clear();
         self.sent = 0;
     }
@@ -265,7 +262,7 @@ impl MediaReceiver {
     /// When to call [`MediaReceiver::poll_transmit`], and why.
     pub fn next_timeout(&self) -> Option<(Time, Reason)> {
         let waiting = (self.sent < self.written.len()).then_some(Time::ZERO);
-        let due = [self.session.next_timeout(), self.reports.due, waiting];
+        let due = [self.session.next_timeout(), self.reports.due(), waiting];
         due.into_iter().flatten().min().map(|due| (due, Reason::Report))
     }
 
@@ -277,7 +274,7 @@ impl MediaReceiver {
         if self.sent == self.written.len() {
             self.written.clear();
             self.sent = 0;
-            if self.reports.due.is_some_and(|due| due <= now) {
+            if self.reports.due().is_some_and(|due| due <= now) {
                 self.write_report(now);
             }
         }
@@ -293,7 +290,7 @@ impl MediaReceiver {
         let feedback = self.reports.write(now);
         self.reporter.ssrc = self.session.ssrc();
         let (places, room) = (&self.places, Bytes::new((LARGEST - self.frame) as u64));
-        let format = self.reports.config.format;
+        let format = self.reports.format();
         let named = format.is_transport_wide().then_some(self.named);
         let ssrc_of =
             |id: StreamId| named.unwrap_or(places.get(usize::from(id.0)).map_or(0, |place| place.ssrc));

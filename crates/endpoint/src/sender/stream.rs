@@ -1,8 +1,8 @@
 //! A stream of ready-made media: its configuration, and the packets that wait in the endpoint's send queue.
 
-use super::packet::MediaPacket;
-use crate::StreamConfig;
+use crate::packet::MediaPacket;
 use paceline_media::Source;
+use paceline_rtp::StreamConfig;
 use paceline_units::Bitrate;
 use std::collections::VecDeque;
 

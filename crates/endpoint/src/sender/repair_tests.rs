@@ -2,8 +2,8 @@
 
 use super::tests::{at, controller, discarded, leaving};
 use super::*;
-use crate::rtcp::{IncomingRepair, IncomingStream, NtpClock, ReceiverSession, RtcpConfig};
 use paceline_cc::AnyController;
+use paceline_rtp::rtcp::{IncomingRepair, IncomingStream, NtpClock, ReceiverSession, RtcpConfig};
 use paceline_units::TimeDelta;
 use paceline_wire::ccfb::{self, ArrivalReport, Feedback, FeedbackBlock};
 use paceline_wire::rtcp::nack;
@@ -123,11 +123,16 @@ fn what_is_kept_is_bounded_by_bytes_and_by_time() {
     let few = RepairConfig { keep_bytes: Bytes::new(10_000), ..RepairConfig::new(6) };
     let mut sender = sender("none", &few);
     sent(&mut sender, 100);
-    let kept = |sender: &Sender| sender.repairs.as_ref().and_then(|repairs| repairs.kept(MEDIA));
-    assert_eq!(kept(&sender), Some((9, 9 * 1012)));
+    let asked = |sender: &mut Sender, now, place: u64| {
+        sender.on_nack(now, MEDIA, [(65_534 + place) as u16]);
+        (sender.repair_counters().resent, sender.repair_counters().not_kept)
+    };
+    assert_eq!(asked(&mut sender, at(100), 90), (0, 1), "nine packets of 1012 B are 10 kB");
+    assert_eq!(asked(&mut sender, at(100), 91), (1, 1));
     sender.offer(at(5000), MEDIA, packet(0, 10));
     let _ = all(&mut sender, at(5000));
-    assert_eq!(kept(&sender), Some((1, 22)), "older than a second");
+    assert_eq!(asked(&mut sender, at(5000), 99), (1, 2), "older than a second");
+    assert_eq!(asked(&mut sender, at(5000), 100), (2, 2));
 }
 
 /// However much is asked for, retransmissions take no more than their share of the media's bytes, and 20 kB.

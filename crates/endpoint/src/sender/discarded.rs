@@ -1,6 +1,6 @@
 //! Packets that will not be sent, and why.
 
-use super::packet::MediaPacket;
+use crate::packet::MediaPacket;
 use paceline_cc::StreamId;
 use std::collections::VecDeque;
 

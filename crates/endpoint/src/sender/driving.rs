@@ -1,9 +1,9 @@
 //! A sender driven by one call for what leaves and one for what happened: what bindings for other languages use.
 
 use super::{DiscardedPacket, MediaSender, MediaTransmit};
-use crate::Broken;
-use crate::rtcp::RtcpEvent;
 use paceline_cc::{Controller, StreamId};
+use paceline_rtp::Broken;
+use paceline_rtp::rtcp::RtcpEvent;
 use paceline_units::{Bytes, Time};
 use paceline_wire::rtx;
 
@@ -33,7 +33,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Size of the largest packet that leaves: header and payload, and what the endpoint adds.
     pub fn largest_packet(&self) -> Bytes {
         let original = self.repairs.as_ref().map_or(0, |_| rtx::OSN as u64);
-        self.end.sizes.largest() + Bytes::new(original)
+        self.end.largest_packet() + Bytes::new(original)
     }
 
     /// Does what is due, and appends the next datagram that leaves at `now` to `out`. Call until there is none.

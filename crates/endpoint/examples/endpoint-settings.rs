@@ -1,7 +1,7 @@
 //! Prints docs/endpoint-settings.md: what senders, receivers and streams of the RTP endpoint can be told by name. `make docs` writes
 //! the page, `make lint` says when it is stale.
 
-use paceline_rtp::media::{IncomingSettings, ReceiverSettings, SenderSettings, StreamSettings};
+use paceline_endpoint::{IncomingSettings, ReceiverSettings, SenderSettings, StreamSettings};
 use paceline_units::param::{Need, ParamSet, Spec};
 
 /// A row of a table: name, default, the allowed values, its effect.
@@ -24,7 +24,7 @@ fn main() {
     print!(
         "# Settings of the RTP endpoint\n\nThe settings that [senders, receivers and streams](embed.md) take by name, in Rust \
          (`MediaSender::configured`), in C\n(`paceline_sender_create`) and in Python (`paceline.MediaSender`). This page is printed \
-         by the example\n`endpoint-settings` of `paceline-rtp`.\n{}{}{}{}",
+         by the example\n`endpoint-settings` of `paceline-endpoint`.\n{}{}{}{}",
         table("Sender, beside the parameters of its controller and flow", &SenderSettings::default()),
         table("Stream of a sender", &StreamSettings::default()),
         table("Receiver", &ReceiverSettings::default()),

@@ -1,9 +1,9 @@
 //! The RTCP of a sender of ready-made media: its reports, and what comes back.
 
 use super::MediaSender;
-use crate::RtpFeedback;
-use crate::rtcp::{Heard, RtcpConfig, RtcpCounters, RtcpEvent, SenderSession};
 use paceline_cc::{Controller, StreamId};
+use paceline_rtp::RtpFeedback;
+use paceline_rtp::rtcp::{Heard, RtcpConfig, RtcpCounters, RtcpEvent, SenderSession};
 use paceline_units::{Ecn, Time};
 use paceline_wire::ccfb::Feedback;
 use paceline_wire::rtcp::{self, RtcpPacket, bye, ecn as wire_ecn, nack, picture, report, sdes};
@@ -63,12 +63,12 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         if whole {
             rtcp.session.on_datagram(datagram.len());
             for packet in rtcp::packets(datagram) {
-                rtcp.session.counters.received += 1;
+                rtcp.session.counters_mut().received += 1;
                 let read = packet.and_then(|packet| self.read_rtcp(now, &mut rtcp, &packet, ecn));
-                rtcp.session.counters.malformed += u64::from(read.is_err());
+                rtcp.session.counters_mut().malformed += u64::from(read.is_err());
             }
         } else {
-            rtcp.session.counters.malformed += 1;
+            rtcp.session.counters_mut().malformed += 1;
         }
         self.rtcp = Some(rtcp);
     }
@@ -103,7 +103,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
                     self.collide(now, session, report.ssrc);
                     return Ok(());
                 }
-                let next = |id: usize| Some(self.end.streams.get(id)?.next_sequence());
+                let next = |id: usize| self.end.next_sequence(StreamId(id as u8));
                 if session.on_report(now, &report, next) {
                     self.end.tell_breaker_heard();
                 }
@@ -120,7 +120,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
                 let asked = nack::decode(packet)?;
                 match session.stream_of(now, asked.media_ssrc) {
                     Some(id) => self.on_nack(now, StreamId(id as u8), asked.lost()),
-                    None => session.counters.unknown_ssrc += 1,
+                    None => session.counters_mut().unknown_ssrc += 1,
                 }
             }
             _ if rtcp.format.recognises(packet) => self.read_feedback(now, rtcp, packet, ecn)?,
@@ -142,7 +142,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
                     self.on_picture(now, session, ssrc, Some(number));
                 }
             }
-            _ => session.counters.other += 1,
+            _ => session.counters_mut().other += 1,
         }
         Ok(())
     }
@@ -151,11 +151,11 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// [`MediaSender::take_key_frame_request`].
     fn on_picture(&mut self, now: Time, session: &mut SenderSession, ssrc: u32, request: Option<u8>) {
         let Some(id) = session.stream_of(now, ssrc) else {
-            session.counters.unknown_ssrc += 1;
+            session.counters_mut().unknown_ssrc += 1;
             return;
         };
         if session.on_picture(now, id, request) && self.end.has_stream(StreamId(id as u8)) {
-            self.end.streams[id].request_key_frame(now);
+            self.end.request_key_frame(now, StreamId(id as u8));
         }
     }
 
@@ -170,18 +170,16 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         rtcp.raw.decode(packet)?;
         let expected = self.end.receiver_time(now);
         let mut feedback = rtcp.feedback.take().unwrap_or_default();
-        let (session, streams) = (&rtcp.session, &self.end.streams);
+        let (session, end) = (&rtcp.session, &self.end);
         let stream_of = |ssrc| session.stream_of(now, ssrc).map(|id| StreamId(id as u8));
         let extend = |stream: StreamId, begin: u16| match stream {
             // The endpoint knows which it means.
             TRANSPORT_WIDE => Some(begin.into()),
-            StreamId(id) => {
-                unwrap_sequence(streams.get(usize::from(id))?.next_sequence().checked_sub(1)?, begin)
-            }
+            id => unwrap_sequence(end.next_sequence(id)?.checked_sub(1)?, begin),
         };
         let read = rtcp.raw.complete(expected, stream_of, extend, &mut feedback);
         let told = !feedback.blocks.is_empty();
-        rtcp.session.counters.unknown_ssrc += *read.as_ref().unwrap_or(&0);
+        rtcp.session.counters_mut().unknown_ssrc += *read.as_ref().unwrap_or(&0);
         rtcp.feedback = Some(feedback);
         read?;
         if let Some(report) = rtcp.feedback.take_if(|_| told) {

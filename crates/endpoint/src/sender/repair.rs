@@ -2,12 +2,13 @@
 //! 4588), each with an SSRC of its own, under the controller's window and pacing.
 
 use super::stream::MediaStream;
-use super::{MediaPacket, MediaSender, MediaStreamConfig, StreamError};
-use crate::StreamConfig;
-use crate::kept::{KeptPackets, NotResent, RepairCounters, asked_number};
-use paceline_cc::{Controller, FlowSetup, Limits, StreamId};
+use super::{MediaSender, MediaStreamConfig};
+use crate::error::StreamError;
+use crate::packet::MediaPacket;
+use paceline_cc::{Controller, FlowSetup, StreamId};
 use paceline_ends::SendingEnd;
-use paceline_media::{Frame, Source};
+use paceline_media::Frame;
+use paceline_rtp::{KeptPackets, NotResent, RepairCounters, asked_number};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use paceline_wire::rtx;
 
@@ -38,15 +39,6 @@ impl RepairConfig {
         let (payload_type, original) = (97, 96);
         let (keep, keep_bytes) = (TimeDelta::from_secs(1), Bytes::new(1_000_000));
         RepairConfig { ssrc, payload_type, original, keep, keep_bytes, share: 0.25 }
-    }
-}
-
-#[cfg(test)]
-impl<P> Repairs<P> {
-    /// Packets kept of a stream, and their bytes.
-    pub(super) fn kept(&self, id: StreamId) -> Option<(usize, u64)> {
-        let repair = self.streams.get(usize::from(id.0))?.as_ref()?;
-        Some(repair.kept.kept())
     }
 }
 
@@ -105,7 +97,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         P: Clone,
     {
         if self.repairs.is_none() {
-            self.end.sizes.shorten_payload(Bytes::new(rtx::OSN as u64));
+            self.end.shorten_payload(Bytes::new(rtx::OSN as u64));
             let repairs =
                 Repairs { copy: Clone::clone, streams: Vec::new(), counters: RepairCounters::default() };
             self.repairs = Some(Box::new(repairs));
@@ -176,7 +168,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         sequence: u16,
     ) -> Result<Bytes, NotResent> {
         let place = usize::from(id.0);
-        let next = self.end.streams.get(place).ok_or(NotResent::NeverSent)?.next_sequence();
+        let next = self.end.next_sequence(id).ok_or(NotResent::NeverSent)?;
         let (number, copy) = (asked_number(next, sequence)?, repairs.copy);
         let Some(Some(Repair { config, id, kept })) = repairs.streams.get_mut(place) else {
             return Err(NotResent::NotKept);
@@ -199,37 +191,13 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         if stream.is_full() || !self.end.has_stream(id) {
             return false;
         }
-        let payload = size.saturating_sub(self.end.sizes.header().size());
+        let payload = size.saturating_sub(self.end.header());
         let frame = Frame { id: packet.frame, captured: now, payload, key: false };
         stream.push((packet, 0));
-        let taken = self.end.push_packet(now, usize::from(id.0), &frame, false);
+        let taken = self.end.offer_packet(now, id, &frame, false);
         if !taken {
             self.streams[usize::from(id.0)].take_back();
         }
         taken
-    }
-}
-
-impl<C: Controller> crate::RtpSender<C> {
-    /// A stream of retransmissions joins: its packets leave before others, it has no target, and they may be two bytes longer.
-    /// None if there are 64 streams.
-    pub fn add_repair_stream(&mut self, now: Time, config: StreamConfig) -> Option<StreamId> {
-        debug_assert!(matches!(config.source, Source::External), "what is sent again comes from outside");
-        let id = self.join(now, config, Bytes::new(rtx::OSN as u64))?;
-        self.streams.set_repair(id);
-        self.set_limits(now, &Limits { stream: id, min: Bitrate::ZERO, max: Bitrate::ZERO });
-        Some(id)
-    }
-
-    /// Puts a packet into the queue of a stream of retransmissions: so many bytes behind its header. False if it is larger than the
-    /// path takes, or the stream is not there.
-    pub fn push_repair(&mut self, now: Time, id: StreamId, payload: Bytes) -> bool {
-        let frame = Frame { id: 0, captured: now, payload, key: false };
-        self.has_stream(id) && self.push_packet(now, usize::from(id.0), &frame, false)
-    }
-
-    /// Packets that wait in the queue of a stream.
-    pub fn waiting(&self, id: StreamId) -> u64 {
-        self.streams.by_id(id).map_or(0, |stream| stream.queue().packets())
     }
 }
