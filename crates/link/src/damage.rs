@@ -14,7 +14,7 @@ pub(crate) struct Damage {
 }
 
 impl Damage {
-    /// That of the link called `name`; none where no packet is damaged.
+    /// Damage of the link called `name`; none where no packet is damaged.
     pub(crate) fn new(ratio: Course, seed: u64, name: &str) -> Option<Damage> {
         let random = RandomStream::new(seed, &format!("link.{name}.corrupt"));
         (ratio.highest() > 0.0).then(|| Damage { ratio, random, damaged: Tally::default() })

@@ -66,7 +66,7 @@ impl Line {
         Plan { departed, arrives, wait, noise: TimeDelta::ZERO, marked: false, damaged: false }
     }
 
-    /// What marks, another route, noise and damage make of the plan of a packet that departs at `departs`. Apart from the
+    /// Changes the plan of a packet that departs at `departs` by marks, another route, noise and damage. Apart from the
     /// path of plain links.
     #[inline(never)]
     fn alter(&mut self, plan: &mut Plan, ecn: Ecn, wait: u64, departs: u64) {

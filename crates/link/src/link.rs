@@ -225,7 +225,7 @@ impl<P: Transit> Link<P> {
     }
 }
 
-/// What stands before the queue.
+/// Stages before the queue.
 #[derive(Clone, Debug)]
 struct Gate {
     loss: Option<Loss>,
@@ -233,7 +233,7 @@ struct Gate {
 }
 
 impl Gate {
-    /// What becomes of the packet offered at `now` if it does not reach the queue: the loss model or a noise takes it, or the policer
+    /// Fate of the packet offered at `now` if it does not reach the queue: the loss model or a noise takes it, or the policer
     /// drops it. Apart from the packet path, as all that most links do not have.
     #[inline(never)]
     fn pass(&mut self, line: &mut Line, now: u64, packet: &mut impl Transit) -> Option<Offered> {

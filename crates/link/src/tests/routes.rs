@@ -48,7 +48,7 @@ fn a_step_holds_from_its_time_on() {
     assert_eq!(delays(&route, false, &at).0, [100.0, 100.0, 20.0, 20.0, 70.0, 70.0]);
 }
 
-/// What left 10 ms before the step arrives 90 ms after it: until then the short route only catches up.
+/// A packet that left 10 ms before the step arrives 90 ms after it: until then the short route only catches up.
 #[test]
 fn a_shorter_route_overtakes_only_if_asked() {
     let (route, at) = (steps(&[(0, 100), (1000, 20)]), [990, 1000, 1040, 1069, 1070, 1080]);
