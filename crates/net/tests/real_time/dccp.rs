@@ -217,7 +217,7 @@ fn a_sender_that_nobody_answers_says_so() {
 #[test]
 fn what_does_not_fit_and_what_nobody_offers() {
     // Loopback's largest datagram of IPv4 is of 65,507 bytes.
-    let (sent, received) = direct(&scenario("300ms", "ccid2", "packet_size = \"65520B\""));
+    let (sent, received) = direct(&scenario("2s", "ccid2", "packet_size = \"65520B\""));
     assert!(
         sent.warnings.iter().any(|said| said.contains("packet_size of 65520 B") && said.contains("65507 B")),
         "{:?}",
@@ -228,7 +228,7 @@ fn what_does_not_fit_and_what_nobody_offers() {
         "{:?}",
         sent.counters
     );
-    let (sent, _) = direct(&scenario("200ms", "ccid2", "dccp = { handshake = false }"));
+    let (sent, _) = direct(&scenario("2s", "ccid2", "dccp = { handshake = false }"));
     assert!(sent.warnings.iter().any(|said| said.contains("dccp.handshake = false")), "{:?}", sent.warnings);
     let two = loaded(
         "duration = \"1s\"\n[links.l]\nrate = \"10Mbps\"\nqueue = { packets = 100 }\n[flows.f]\n\
