@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from paceline.cli.latex import latex
 from paceline.cli.mistaken import expecting
-from paceline.cli.options import CompareOptions, one_form
+from paceline.cli.options import one_form
 from paceline.cli.progress import study_progress
 from paceline.cli.speak import note, printing, say, say_remade
+from paceline.cli.sweep_options import CompareOptions
 from paceline.cli.tables import table_of
 from paceline.comparison import report
 from paceline.comparison.grammar import seeds_of

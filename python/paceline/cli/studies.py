@@ -8,9 +8,9 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from paceline import disk
-from paceline.cli.options import StudyOptions
 from paceline.cli.progress import study_progress
 from paceline.cli.speak import duration, printing, say, say_remade
+from paceline.cli.sweep_options import StudyOptions
 from paceline.errors import UsageError, printable
 from paceline.studies import markdown
 from paceline.studies.definition import load

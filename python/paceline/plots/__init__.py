@@ -59,6 +59,8 @@ PLOTS: dict[str, Plot] = {
 
 def draw(name: str, result: Run) -> Figure:
     """The picture called `name` of a run; `topology` is that of its scenario."""
+    if not hasattr(result, "flows"):
+        raise UsageError(f"draw: found {result!r}, expected the result of a run, as `paceline.run` gives it")
     if name == "topology":
         return topology.figure(topology.table(loads(result.scenario)))
     figure = _draw(named(name), result)
