@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +22,9 @@ from paceline.cli.options import (
     folder_path,
 )
 from paceline.errors import UsageError
+
+if TYPE_CHECKING:
+    from paceline.studies.definition import Study
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,13 +69,17 @@ class StudyOptions(SweepOptions):
 
     name: Annotated[str, typer.Argument(metavar="NAME", help="A study of `paceline list studies`, or its folder.")]
 
-    def arguments(self, suffix: str = "") -> dict[str, Any]:
-        """The arguments of the engine; the results go to `out/NAME`, with the suffix, unless a folder is named."""
-        from paceline.studies.definition import find
+    @cached_property
+    def study(self) -> Study:
+        """The study as its folder defines it."""
+        from paceline.studies.definition import load
 
         with expecting("study", [self.name]):
-            folder = find(self.name)
-        return self.work(f"{folder.name}{suffix}")
+            return load(self.name)
+
+    def arguments(self, suffix: str = "") -> dict[str, Any]:
+        """The arguments of the engine; the results go to `out/NAME`, with the suffix, unless a folder is named."""
+        return self.work(f"{self.study.folder.name}{suffix}")
 
 
 @dataclass(frozen=True, kw_only=True)

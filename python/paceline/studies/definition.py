@@ -195,13 +195,15 @@ def _spread(file: str, scenario: str, path: str) -> tuple[str, ...]:
     return paths
 
 
-def load(name: str | os.PathLike[str]) -> Study:
-    """The study of that name, or in that folder.
+def load(name: str | os.PathLike[str] | Study) -> Study:
+    """The study of that name, or in that folder; a study that was read is itself.
 
     Raises:
         DataNotFound: There is no such study.
         StudyError: The definition is wrong: the message names file, line, key, what was found and what was expected.
     """
+    if isinstance(name, Study):
+        return name
     folder = find(name)
     path = folder / "study.toml"
     try:

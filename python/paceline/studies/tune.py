@@ -61,8 +61,7 @@ def tune(
         DataNotFound: A recording is not there.
         OutputError: `out` cannot be written, or another process does; what is finished is kept.
     """
-    study = name if isinstance(name, Study) else load(name)
-    bench = bench_of(study, data)
+    bench = bench_of(load(name), data)
     chosen = _chosen(bench.tuning, searches)
     for search in chosen:
         if (trials or search.trials) < len(search.baselines):
