@@ -1,6 +1,8 @@
 """Mistakes of people who are new here: each message says what was found, and what most likely was meant."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,6 +93,7 @@ def test_words_in_the_wrong_place(cli: Run, words: list[str], said: str) -> None
             ["compare", "urcp", "um", "--over", "call.toml", "--flow", "audio"],
             "flows: found 'audio', expected flows of",
         ),
+        (["send", "call.toml", "--to", "127.0.0.1:99999"], "ports go up to 65535"),
         (["study", "."], "found a folder without study.toml"),
         (["trace", "."], "found a folder, expected a file"),
     ],
@@ -137,6 +140,12 @@ def test_calls_of_python_with_the_wrong_things(here: Path) -> None:
         with pytest.raises((paceline.PacelineError, AttributeError), match=re.escape(said)):
             call()
     assert [one.name for one in here.iterdir()] == ["call.toml"]
+
+
+def test_pictures_need_no_import_of_their_own() -> None:
+    code = "import paceline.plots; print(paceline.plots.pictures.delays.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "delays\n"
 
 
 @pytest.mark.parametrize("progress", [True, "yes", 1])

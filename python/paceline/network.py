@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -15,6 +16,9 @@ from paceline.qlog import logged_call, logged_end
 from paceline.result import Result
 from paceline.scenario import LoadedScenario
 from paceline.simulation import Progress, simulate
+
+LAST_PORT = 65_535
+"""The largest number of a port."""
 
 Runner = Callable[[LoadedScenario, "Progress | None"], Result]
 """A function that turns a scenario into a result: the simulator's, or one of these."""
@@ -164,6 +168,9 @@ def plain_errors() -> Iterator[None]:
         if of_controller(error):
             raise
         said = str(error)
+        port = re.search(r'found "[^"]*:(\d+)", expected HOST:PORT', said)
+        if port and int(port[1]) > LAST_PORT:
+            said += f"; ports go up to {LAST_PORT}"
         if "Cannot assign requested address" in said:
             said += "; expected an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all that it has"
         raise (UsageError if isinstance(error, ValueError) else NetworkError)(said) from None

@@ -109,3 +109,12 @@ def kinds(plot: Plot) -> tuple[str, ...]:
     """The kinds of a picture's files. On a screen that is SVG, or PNG for photographs; the overview has both."""
     asked = formats()
     return asked if asked != SCREEN.formats or plot is overview.PLOT else (plot.kind,)
+
+
+def __getattr__(name: str) -> object:
+    """The pictures of data frames, imported when first asked for: they need pandas."""
+    if name != "pictures":
+        raise AttributeError(f"module 'paceline.plots' has no attribute {name!r}", name=name)
+    from importlib import import_module
+
+    return import_module("paceline.plots.pictures")
