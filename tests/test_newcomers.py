@@ -43,6 +43,17 @@ def here(cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ),
         (["run", "call.toml", "out/"], "did you mean --out out/?"),
         (["run", "call.toml", "wimax"], "wimax is a named network: `paceline probe wimax` measures it"),
+        (["run", "call.toml", "a b=c"], "found 'a b=c' behind all"),
+        (["run", "call.toml", "x" * 3000], "x...' behind all"),
+        (["link", "call.toml", "127.0.0.1:5"], "did you mean --listen 127.0.0.1:5?"),
+        (["run", "call.toml", "--gcc"], "gcc is a controller"),
+        (["run", "call.toml", "--rtt", "5ms"], "set by --set links.NAME.delay=VALUE"),
+        (["receive", "call.toml", "--port", "5"], "did you mean --listen?"),
+        (["probe", "wimax", "--duration", "5s"], "did you mean --hold?"),
+        (["comapre", "a"], "did you mean 'compare'?"),
+        (["serve"], "`paceline -h` lists all commands"),
+        (["compare", "urcp", "um", "over", "call.toml"], "did you mean --over?"),
+        (["trace", "https://example.org/a.csv"], "found an address, expected a file of this machine"),
         (["demo", "extra"], "found 'extra' behind all that paceline demo takes, expected options alone"),
         (["version"], "did you mean `paceline --version`?"),
         (["-v"], "did you mean --version?"),
@@ -131,6 +142,9 @@ def test_calls_of_python_with_the_wrong_things(here: Path) -> None:
     wrong: list[tuple[Callable[[], object], str]] = [
         (lambda: paceline.run("call.toml", overrides={"rate": "5Mbps"}), "did you mean links.bottleneck.rate"),
         (lambda: paceline.study(None, out="o"), "study: found None, expected a name"),  # type: ignore[arg-type]
+        (lambda: paceline.run("call.toml", plots=["overview"], out="o"), "plots: found"),  # type: ignore[arg-type]
+        (lambda: paceline.run("call.toml", seed=True), "seed: found True, expected a whole number"),
+        (lambda: paceline.probe("wimax", plan=5), "plan: found 5, expected"),  # type: ignore[arg-type]
         (lambda: paceline.probe("nope"), "the named networks are adsl"),
         (lambda: paceline.Program(""), "Program: found '', expected the words of a command"),
         (lambda: draw("overview", "out"), "found 'out', expected the result of a run"),  # type: ignore[arg-type]

@@ -31,6 +31,8 @@ def find(name: str, folders: Sequence[str]) -> Path:
         if is_file(candidate):
             return candidate
     looked = ", ".join(str(candidate) for candidate in candidates)
+    if "://" in name:
+        raise DataNotFound(f"{name}: found an address, expected a file of this machine: fetch it first")
     if is_folder(Path(name)):
         raise DataNotFound(f"{name}: found a folder, expected a file")
     raise DataNotFound(f"{name}: no such file; looked for {looked}")

@@ -223,6 +223,8 @@ def probe(
         ProbeError: Too little of what was sent arrived.
     """
     expect_progress(progress)
+    if plan is not None and not isinstance(plan, Plan):
+        raise UsageError(f"plan: found {plan!r}, expected a `paceline.probing.Plan`")
     if isinstance(what, str) and what in networks():
         text = read(network_scenario(what), overrides=overrides, seed=seed, data=data)
         return probe_read(text, what, link, plan, progress)

@@ -63,7 +63,7 @@ def read(
 ) -> ScenarioText:
     """Reads a scenario given as a path, a TOML text or a dictionary."""
     text, file = _text_and_file(scenario)
-    if seed is not None and not (isinstance(seed, int) and 0 <= seed < 2**63):
+    if seed is not None and not (isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**63):
         raise UsageError(f"seed: found {seed!r}, expected a whole number from 0 to {2**63 - 1}")
     pairs = merging(text, overrides) if isinstance(overrides, Mapping) else as_pairs(overrides)
     return ScenarioText(text, file, data_folders(data), pairs, seed)

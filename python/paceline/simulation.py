@@ -76,6 +76,10 @@ def run(
     """
     expect_count("threads", threads)
     expect_progress(progress)
+    if not isinstance(plots, bool):
+        raise UsageError(
+            f"plots: found {str(plots)[:40]}, expected True or False; `Result.save` takes the names of some"
+        )
     if not isinstance(pcap_at, str):
         raise UsageError(f"pcap_at: found {str(pcap_at)[:40]}, expected one of sender, receiver, both")
     text = read(scenario, overrides=overrides, seed=seed, data=data)

@@ -33,6 +33,7 @@ app = typer.Typer(
     name="paceline",
     cls=Program,
     no_args_is_help=True,
+    suggest_commands=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -9,21 +9,28 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from paceline import disk
 from paceline.cli.mistaken import thing
-from paceline.errors import printable
+from paceline.errors import LONGEST_FOUND, printable
 from paceline.simulation import registry
 
 _PLACES = {"scenario": "", "link": "links.NAME.", "flow": "flows.NAME."}
 """The paths of the tables whose keys people take for options."""
 _ELSEWHERE = {
+    "--address": "--listen",
     "--dir": "--out",
     "--directory": "--out",
+    "--duration": "--hold",
+    "--host": "--listen",
     "--output": "--out",
+    "--port": "--listen",
     "-o": "--out",
     "--repeat": "--seeds",
     "--runs": "--seeds",
     "--scenario": "--over",
     "--trace": "--over",
+    "--unit": "--scale",
+    "--units": "--scale",
     "--jobs": "--workers",
     "-j": "--workers",
     "--plots": "--plot",
@@ -58,6 +65,7 @@ _KEYS = {
     "cc": "controller",
     "latency": "delay",
     "length": "duration",
+    "rtt": "delay",
     "time": "duration",
 }
 """Keys of a scenario by other names."""
@@ -69,8 +77,9 @@ _EXPECTED = (
     (re.compile(r"is not one of (.+?)\.?$"), "one of {}"),
 )
 """Parts of the messages about a value, and the value that each expects."""
-_NEAR = 0.7
-"""Options are proposed if they are at least so much alike."""
+_NEAR = 0.75
+"""Options and commands are proposed if they are at least so much alike."""
+_ADDRESS = re.compile(r".+:\d+")
 
 
 def explain(error: Any, words: Sequence[str]) -> None:
@@ -88,7 +97,7 @@ def explain(error: Any, words: Sequence[str]) -> None:
     elif error.message.startswith("Got unexpected extra argument"):
         _stray(error, context, words)
     elif error.message.startswith("No such command"):
-        _command(error)
+        _command(error, list(context.command.commands))
 
 
 def _value(error: Any, words: Sequence[str]) -> None:
@@ -118,11 +127,10 @@ def _option(error: Any, context: Any) -> None:
     """An option that is a key of the scenario, that is called otherwise here, or that another command has."""
     option, known = error.option_name, _options(context.command)
     hint = _of_here(option, known, context)
-    near = get_close_matches(option, known, 2, _NEAR)
-    if not hint and not near:
-        hint = _of_others(option, context)
-    if hint or near:
-        hint = hint or f"did you mean {' or '.join(near)}?"
+    names = [name.strip("-") for name in (*known, "--help")]
+    near = [f"--{name}" for name in get_close_matches(option.strip("-"), names, 2, _NEAR) if len(name) > 1]
+    hint = hint or (f"did you mean {' or '.join(near)}?" if near else _of_others(option, context))
+    if hint:
         error.message += f"; {hint}"
     error.possibilities = None
 
@@ -155,7 +163,8 @@ def _of_others(option: str, context: Any) -> str:
         return f"did you mean `paceline {option.removeprefix('--')}`?"
     having = [name for name, one in commands.items() if option in _options(one)]
     if not having:
-        return ""
+        found = thing(option.strip("-"))
+        return "" if found is None else f"{found.word} is {found.said}"
     if context.parent is None:
         return f"options stand behind a command, such as `paceline {having[0]} ... {option}`"
     return f"it is an option of {', '.join(f'`paceline {name}`' for name in having)}"
@@ -168,11 +177,13 @@ def _options(command: Any) -> list[str]:
 def _stray(error: Any, context: Any, words: Sequence[str]) -> None:
     """A word behind all that a command takes."""
     inner = re.search(r"^Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", error.message, re.DOTALL)
-    stray = next((word for word in reversed(words) if inner and inner[1].split(" ")[0] == printable(word)), "")
+    said = inner[1] if inner else ""
+    stray = max((word for word in words if said.startswith(printable(word))), key=len, default="")
     takes = " ".join(str(one.metavar) for one in context.command.params if one.param_type_name == "argument")
     name = context.command_path
     expected = f"{takes} and options" if takes else "options alone"
-    error.message = f"found {printable(stray)!r} behind all that {name} takes, expected {expected}"
+    shown = stray if len(stray) <= LONGEST_FOUND else f"{stray[:LONGEST_FOUND]}..."
+    error.message = f"found {printable(shown)!r} behind all that {name} takes, expected {expected}"
     hint = _meant(stray, words, _options(context.command))
     error.message += f"; {hint}" if hint else ""
 
@@ -187,26 +198,28 @@ def _meant(stray: str, words: Sequence[str], options: Sequence[str]) -> str:
         return f"did you mean --set {printable(stray)}?"
     if f"--{stray}" in options:
         return f"did you mean --{stray}?"
-    if Path(f"{last} {stray}").exists():
+    if disk.is_file(Path(f"{last} {stray}")):
         return f"did you mean {f'{last} {stray}'!r}, in quotes?"
     found = thing(stray)
     if found is not None:
         return f"{found.word} is {found.said}"
+    addressed = next((one for one in ("--to", "--listen") if one in options), None)
+    if addressed and _ADDRESS.fullmatch(stray):
+        return f"did you mean {addressed} {printable(stray)}?"
     if "--out" in options and ("/" in stray or stray in ("out", "results")):
         return f"did you mean --out {printable(stray)}?"
     return ""
 
 
-def _command(error: Any) -> None:
+def _command(error: Any, known: Sequence[str]) -> None:
     """A word in the place of a command."""
     word = re.sub(r"^No such command '(.*?)'\..*", r"\1", error.message, flags=re.DOTALL)
+    near = get_close_matches(word.lower(), known, 1, _NEAR) if len(word) <= LONGEST_FOUND else []
+    hint = "`paceline -h` lists all commands, `paceline demo` is a first step"
     if word in _COMMANDS:
-        error.message = f"No such command {word!r}; did you mean `paceline {_COMMANDS[word]}`?"
-        return
-    found = thing(word)
-    if found is not None:
-        error.message = f"No such command {word!r}; {found.word} is {found.said}"
-    elif "Did you mean" not in error.message:
-        error.message = (
-            error.message.rstrip(".") + "; `paceline -h` lists all commands, `paceline demo` is a first step"
-        )
+        hint = f"did you mean `paceline {_COMMANDS[word]}`?"
+    elif near:
+        hint = f"did you mean {near[0]!r}?"
+    elif (found := thing(word)) is not None:
+        hint = f"{found.word} is {found.said}"
+    error.message = f"No such command {word[:LONGEST_FOUND]!r}; {hint}"
