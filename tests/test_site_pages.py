@@ -3,12 +3,16 @@
 import importlib.util
 import json
 import re
+import shutil
+import subprocess
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 from conftest import ROOT
+from paceline.browser.chromium import NAMES
 
 GALLERY = ROOT / "docs" / "gallery.md"
 SLIDER = ROOT / "docs" / "slider.html"
@@ -63,3 +67,22 @@ def test_the_page_with_the_slider_needs_nothing_from_elsewhere() -> None:
     data = runs()
     assert [len(of) for of in data["runs"].values()] == [len(data["losses"])] * 3
     assert len(data["commands"]) == len(data["losses"])
+
+
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@pytest.mark.peer
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not here: this test opens the page")
+@pytest.mark.parametrize("place", [0, 9])
+def test_a_browser_shows_the_run_of_the_sliders_place(place: int, tmp_path: Path) -> None:
+    assert CHROMIUM is not None
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
+    command = [CHROMIUM, *options, f"{SLIDER.as_uri()}#{place}"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    data = runs()
+    assert f'<output id="loss">{data["losses"][place]} %</output>' in shown
+    assert f'<code id="command">{data["commands"][place]}</code>' in shown
+    for name, of in data["runs"].items():
+        assert f"</i>{name}</td><td>{of[place]['mean_mbps']:.2f}</td>" in shown
+    assert shown.count('<path d="M') == 2 * len(data["runs"])

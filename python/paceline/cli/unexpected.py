@@ -77,7 +77,7 @@ _EXPECTED = (
     (re.compile(r"is not one of (.+?)\.?$"), "one of {}"),
 )
 """Parts of the messages about a value, and the value that each expects."""
-_NEAR = 0.75
+_NEAR = 0.66
 """Options and commands are proposed if they are at least so much alike."""
 _ADDRESS = re.compile(r".+:\d+")
 
