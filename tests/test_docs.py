@@ -61,6 +61,8 @@ SHORTENED = {
     "run scenarios/real-video.toml": "run scenarios/real-video.toml --set duration=4s",
     "--over scenarios/first-call.toml --out out/aimd": "--over scenarios/first-call.toml --seeds 1 --duration 2s",
     "--over scenarios/first-call.toml wimax --seeds 10": "--over scenarios/first-call.toml wimax --seeds 2",
+    "--seeds 2 --duration 30s --out out/bus": "--seeds 1 --duration 2s --out out/bus",
+    "--seeds 5 --duration 20s --out out/rate": "--seeds 1 --duration 2s --out out/rate",
 }
 
 
