@@ -50,7 +50,7 @@ def here(cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["run", "call.toml", "--rtt", "5ms"], "set by --set links.NAME.delay=VALUE"),
         (["receive", "call.toml", "--port", "5"], "did you mean --listen?"),
         (["probe", "wimax", "--duration", "5s"], "did you mean --hold?"),
-        (["comapre", "a"], "did you mean 'compare'?"),
+        (["compar", "a"], "did you mean 'compare'?"),
         (["serve"], "`paceline -h` lists all commands"),
         (["compare", "urcp", "um", "over", "call.toml"], "did you mean --over?"),
         (["trace", "https://example.org/a.csv"], "found an address, expected a file of this machine"),
