@@ -106,7 +106,7 @@ def test_words_in_the_wrong_place(cli: Run, words: list[str], said: str) -> None
         ),
         (["send", "call.toml", "--to", "127.0.0.1:99999"], "ports go up to 65535"),
         (["study", "."], "found a folder without study.toml"),
-        (["trace", "."], "found a folder, expected a file"),
+        (["trace", "."], "no file: found a folder"),
     ],
     ids=lambda one: " ".join(one) if isinstance(one, list) else "",
 )

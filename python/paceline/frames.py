@@ -34,7 +34,7 @@ def find(name: str, folders: Sequence[str]) -> Path:
     if "://" in name:
         raise DataNotFound(f"{name}: found an address, expected a file of this machine: fetch it first")
     if is_folder(Path(name)):
-        raise DataNotFound(f"{name}: found a folder, expected a file")
+        raise DataNotFound(f"{name}: no file: found a folder")
     raise DataNotFound(f"{name}: no such file; looked for {looked}")
 
 
