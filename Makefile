@@ -217,10 +217,13 @@ fuzz-smoke: prerequisites ## Feed fuzz targets seeds, mutated seeds and noise fo
 	FUZZ=smoke SECONDS_EACH=3 fuzz/run.sh
 
 .PHONY: picture
-picture: build ## Draw the README's picture anew
+picture: build ## Draw the README's picture, the gallery and the page with a slider anew, with the playground's colours
 	@$(BIN)/paceline run scenarios/first-call.toml --out out/first-call --plot >/dev/null
 	@cp out/first-call/plots/overview.png docs/images/overview.png
 	@echo "docs/images/overview.png"
+	@$(BIN)/python site/draw.py docs/gallery.md
+	@$(BIN)/python site/slider.py > docs/slider.html
+	@$(BIN)/python site/vocabulary.py > crates/playground/page/vocabulary.js
 
 .PHONY: lock
 lock: $(VENV)/.installed ## Choose the newest Python dependencies and write the files requirements*.lock

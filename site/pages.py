@@ -85,7 +85,8 @@ def address(path: str, anchor: str = "") -> str | None:
     if f"{path}/README.md" in addresses():
         return addresses()[f"{path}/README.md"]
     if path in repository():
-        return path.removeprefix("docs/") if Path(path).suffix in _PICTURES else f"source/{path}.md"
+        is_shown = Path(path).suffix in _PICTURES or (path.startswith("docs/") and path.endswith(".html"))
+        return path.removeprefix("docs/") if is_shown else f"source/{path}.md"
     return f"source/{path}/README.md" if any(one.startswith(f"{path}/") for one in repository()) else None
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import guest_parts
 import paceline
-from paceline import plots
+from paceline import _core, guests, plots
 from paceline.cli import main
 from paceline.plots import style
 from paceline.studies import runner
@@ -131,6 +132,22 @@ def nothing_left() -> Iterator[None]:
     """A process that a test started ends with it, whatever became of it."""
     yield
     end_all()
+
+
+@pytest.fixture
+def no_guest_left() -> Iterator[None]:
+    """No controller from outside stays registered after its block, and no process of one is left."""
+    yield
+    assert (guests._active, _core.registered_guests()) == ({}, [])
+    assert guest_parts.programs() == []
+
+
+@pytest.fixture
+def little(tmp_path: Path) -> Path:
+    """The folder of a small study of a call under a controller from outside."""
+    folder = tmp_path / "little"
+    folder.mkdir()
+    return guest_parts.mine_toml(folder)
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,7 @@ from conftest import CALL
 from paceline import _core
 from paceline.figures import figures
 from paceline.outputs import OutputFolder
-from paceline.scenario import toml_value
-from paceline.toml import loads
+from paceline.toml import loads, toml_value
 
 
 def test_a_path_a_text_and_a_dictionary_give_the_same(call_file: Path, call: paceline.Result) -> None:

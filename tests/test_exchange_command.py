@@ -53,10 +53,12 @@ def coupled_file(tmp_path: Path) -> Path:
 
 
 def exchange(path: Path, *more: str | Path) -> "subprocess.Popen[str]":
-    """An exchange that listens."""
+    """An exchange that listens, and says before whether it made the folder."""
+    made = f"exchange: made the folder {path.parent}, which was not there, for this user alone\n"
+    said = [*([] if path.parent.is_dir() else [made]), f"exchange: listening at {path}\n"]
     process = start("exchange", path, *more)
     assert process.stderr is not None
-    assert process.stderr.readline() == f"exchange: listening at {path}\n"
+    assert [process.stderr.readline() for _ in said] == said
     return process
 
 
@@ -195,6 +197,16 @@ def test_an_exchange_is_refused_where_it_cannot_be(cli: Run, tmp_path: Path) -> 
     assert "found a file that is no socket of an exchange" in refused.stderr
     for arguments in (["exchange", ""], ["exchange"], ["exchange", path, "--expiry", "nan"]):
         assert cli(*arguments).returncode == 2, arguments
+
+
+@pytest.mark.real_time
+def test_a_folder_that_an_exchange_made_goes_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "exchange.sock"
+    with exchange(path) as service:
+        assert path.parent.stat().st_mode & 0o777 == 0o700
+        service.terminate()
+        service.communicate(timeout=PATIENCE_S)
+    assert not path.parent.exists()
 
 
 def joined(service: "subprocess.Popen[str]", count: int) -> list[str]:

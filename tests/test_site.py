@@ -45,6 +45,7 @@ def pages() -> ModuleType:
             "[a](algorithms/gcc.md#how-it-works)",
         ),
         ("docs/README.md", "[a](notebooks/first-run.ipynb)", "[a](notebooks/first-run.md)"),
+        ("docs/README.md", "[a](slider.html)", "[a](slider.html)"),
         ("docs/README.md", "[a](nowhere.md)", "[a](nowhere.md)"),
     ],
 )
@@ -89,5 +90,7 @@ def test_the_site_is_made_and_every_link_leads_somewhere(tmp_path: Path) -> None
         "algorithms/scream",
         "studies/scream-5g/index",
         "source/scenarios/first-call.toml",
+        "gallery",
+        "slider",
     ):
         assert (tmp_path / "site" / f"{name}.html").is_file(), name

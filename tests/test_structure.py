@@ -52,6 +52,17 @@ def test_no_python_files_import_each_other_in_a_circle() -> None:
     assert circles(python_imports()) == []
 
 
+def test_only_the_command_line_imports_the_command_line() -> None:
+    ends = {"paceline.__main__"}
+    found = {
+        name: imports
+        for name, found in python_imports().items()
+        if not name.startswith("paceline.cli") and name not in ends
+        and (imports := {one for one in found if one.startswith("paceline.cli")})
+    }  # fmt: skip
+    assert found == {}
+
+
 MOST_CIRCLES_IN_RUST = 6
 """Circles among the files of all crates; it may only fall."""
 _USE = re.compile(r"\buse ((?:crate|self|super)::[^;]+);")

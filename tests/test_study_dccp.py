@@ -10,7 +10,7 @@ import pytest
 import paceline
 from conftest import ROOT, Run, said_before_any_run
 from paceline.errors import StudyError
-from paceline.scenario import as_pairs
+from paceline.overrides import as_pairs
 from paceline.studies.definition import Study, load
 from paceline.studies.engine import prepare, run_study
 from paceline.studies.judge import DOES_NOT_HOLD, HOLDS, IN_DIRECTION

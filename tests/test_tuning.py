@@ -14,8 +14,8 @@ from scipy import stats
 
 import paceline
 from conftest import CALL, ROOT, Run, redefined
-from paceline.cli.options import changes
 from paceline.errors import DataNotFound, StudyError, UsageError
+from paceline.overrides import changes
 from paceline.studies import store, trials
 from paceline.studies import tune as tuned
 from paceline.studies.bench import Bench

@@ -96,7 +96,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
-        raise AttributeError(f"module 'paceline' has no attribute {name!r}")
+        calls = "run, compare, study, probe and registry are its calls, `help(paceline)` explains them"
+        raise AttributeError(f"module 'paceline' has no attribute {name!r}: {calls}", name=name)
     value: object = getattr(import_module(_HOMES.get(name, "paceline.errors")), name)
     globals()[name] = value
     return value
@@ -134,8 +135,11 @@ def study(
         StudyError: The definition is wrong, or `out` holds results of another one.
         OutputError: `out` cannot be written, or another process does; what is finished is kept.
     """
+    from paceline.errors import expect_function
     from paceline.guests import using
     from paceline.studies.engine import run_study
+
+    expect_function("progress", progress, "how far the study is")
 
     with using(controllers):
         return run_study(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, progress=progress)
@@ -195,7 +199,10 @@ def compare(
         OutputError: `out` cannot be written, or another process does; what is finished is kept.
     """
     from paceline.comparison.run import compare as run_comparison
+    from paceline.errors import expect_function
     from paceline.guests import using
+
+    expect_function("progress", progress, "how far the comparison is")
 
     with using(own):
         return run_comparison(

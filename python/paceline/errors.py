@@ -81,6 +81,12 @@ def expect_count(name: str, found: object) -> None:
         raise UsageError(f"{name}: found {str(found)[:40]}, expected 1 or more, a whole number up to {MOST_AT_A_TIME}")
 
 
+def expect_function(name: str, found: object, told: str) -> None:
+    """Refuses an argument that would be called and cannot be; None is no function, and allowed."""
+    if found is not None and not callable(found):
+        raise UsageError(f"{name}: found {str(found)[:40]}, expected a function that is told {told}, such as `print`")
+
+
 LONGEST_FOUND = 200
 """Letters of a name that others are compared with: that takes time with the square of them."""
 

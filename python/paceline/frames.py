@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paceline.disk import is_file
+from paceline.disk import is_file, is_folder
 from paceline.errors import DataNotFound
 from paceline.toml import loads
 
@@ -31,6 +31,10 @@ def find(name: str, folders: Sequence[str]) -> Path:
         if is_file(candidate):
             return candidate
     looked = ", ".join(str(candidate) for candidate in candidates)
+    if "://" in name:
+        raise DataNotFound(f"{name}: found an address, expected a file of this machine: fetch it first")
+    if is_folder(Path(name)):
+        raise DataNotFound(f"{name}: no file: found a folder")
     raise DataNotFound(f"{name}: no such file; looked for {looked}")
 
 

@@ -35,6 +35,8 @@ class Program:
 
     def __init__(self, command: Sequence[str]) -> None:
         words = (command,) if isinstance(command, str) else tuple(map(str, command))
+        if not any(words):
+            raise UsageError(f"Program: found {command!r}, expected the words of a command")
         object.__setattr__(self, "command", words)
 
 

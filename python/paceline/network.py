@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from paceline import _core
+from paceline import _core, disk
 from paceline.errors import PacelineError, UsageError, of_controller
 from paceline.merging import ENDS, Merged
 from paceline.qlog import logged_call, logged_end
 from paceline.result import Result
 from paceline.scenario import LoadedScenario
 from paceline.simulation import Progress, simulate
+
+LAST_PORT = 65_535
+"""The largest number of a port."""
 
 Runner = Callable[[LoadedScenario, "Progress | None"], Result]
 """A function that turns a scenario into a result: the simulator's, or one of these."""
@@ -88,10 +92,28 @@ def tunnel(left: str, right: str, flow: str | None = None) -> Runner:
     return _runner(_core.tunnel, left=left, right=right, flow=flow)
 
 
-def exchange(socket: Path, expiry_s: float | None = None, say: Callable[[str], None] | None = None) -> dict[str, int]:
-    """Keeps the groups of coupled flows for the processes of this machine, until Ctrl-C; what it counted."""
-    with plain_errors():
-        return dict(_core.exchange(socket, expiry_s=expiry_s, say=say))
+def exchange(socket: Path, expiry_s: float | None = None, say: Say | None = None) -> dict[str, int]:
+    """Keeps the groups of coupled flows for the processes of this machine, until Ctrl-C; what it counted.
+
+    A folder of the socket that is not there is made for this user alone, which is said, and goes at the end if it is
+    empty.
+    """
+    made = None if disk.is_folder(socket.parent) else socket.parent
+    unsaid = [] if made is None else [f"made the folder {made}, which was not there, for this user alone"]
+
+    def told(line: str) -> None:
+        for one in (*unsaid, line):
+            if say is not None:
+                say(one)
+        unsaid.clear()
+
+    try:
+        with plain_errors():
+            return dict(_core.exchange(socket, expiry_s=expiry_s, say=told))
+    finally:
+        if made is not None:
+            with suppress(OSError):
+                made.rmdir()
 
 
 def live(
@@ -145,4 +167,10 @@ def plain_errors() -> Iterator[None]:
     except (ValueError, OSError) as error:
         if of_controller(error):
             raise
-        raise (UsageError if isinstance(error, ValueError) else NetworkError)(str(error)) from None
+        said = str(error)
+        port = re.search(r'found "[^"]*:(\d+)", expected HOST:PORT', said)
+        if port and int(port[1]) > LAST_PORT:
+            said += f"; ports go up to {LAST_PORT}"
+        if "Cannot assign requested address" in said:
+            said += "; expected an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all that it has"
+        raise (UsageError if isinstance(error, ValueError) else NetworkError)(said) from None

@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from paceline import _core
-from paceline.errors import PacelineError, UsageError, one_of
-from paceline.scenario import Overrides, ScenarioLike, ScenarioText, read, toml_value
-from paceline.simulation import Progress, registry
-from paceline.toml import loads
+from paceline.errors import DataNotFound, PacelineError, UsageError, one_of
+from paceline.overrides import Overrides
+from paceline.scenario import ScenarioLike, ScenarioText, read
+from paceline.simulation import Progress, expect_progress, registry
+from paceline.toml import loads, toml_key, toml_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -142,8 +143,7 @@ class Measured:
             as_toml(key, value) if isinstance(value, dict) else f"{key} = {toml_value(value)}"
             for key, value in self.link.items()
         ]
-        bare = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
-        return "\n".join([*notes, f"[links.{name if bare else toml_value(name)}]", *keys]) + "\n"
+        return "\n".join([*notes, f"[links.{toml_key(name)}]", *keys]) + "\n"
 
     def lines(self) -> list[str]:
         """The findings, in lines for people."""
@@ -222,13 +222,18 @@ def probe(
         UsageError: There is no such link, or the plan is out of range.
         ProbeError: Too little of what was sent arrived.
     """
+    expect_progress(progress)
+    if plan is not None and not isinstance(plan, Plan):
+        raise UsageError(f"plan: found {plan!r}, expected a `paceline.probing.Plan`")
     if isinstance(what, str) and what in networks():
         text = read(network_scenario(what), overrides=overrides, seed=seed, data=data)
         return probe_read(text, what, link, plan, progress)
     path = os.fspath(what) if isinstance(what, str | os.PathLike) else "scenario"
-    return probe_read(
-        read(what, overrides=overrides, seed=seed, data=data), path.partition("\n")[0], link, plan, progress
-    )
+    try:
+        text = read(what, overrides=overrides, seed=seed, data=data)
+    except DataNotFound as error:
+        raise DataNotFound(f"{error}; the named networks are {', '.join(networks())}") from None
+    return probe_read(text, path.partition("\n")[0], link, plan, progress)
 
 
 def probe_read(

@@ -10,14 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _core
-from paceline.errors import OutputError, UsageError, expect_count, of_controller
+from paceline.errors import OutputError, UsageError, expect_count, expect_function, of_controller
 from paceline.guests import Controllers, using
 from paceline.outputs import OutputFolder
+from paceline.overrides import Overrides
 from paceline.result import Result
-from paceline.scenario import LoadedScenario, Overrides, ScenarioLike, ScenarioText, read
+from paceline.scenario import LoadedScenario, ScenarioLike, ScenarioText, read
 
 Progress = Callable[[float], None]
 """Told now and then which part of the run is done, from 0 to 1."""
+
+
+def expect_progress(found: object) -> None:
+    """Refuses a `progress` of one run that cannot be called."""
+    expect_function("progress", found, "the part that is done, from 0 to 1")
 
 
 def run(
@@ -69,6 +75,11 @@ def run(
         OutputError: `out`, `pcap` or `qlog` cannot be written; said before the run starts.
     """
     expect_count("threads", threads)
+    expect_progress(progress)
+    if not isinstance(plots, bool):
+        raise UsageError(
+            f"plots: found {str(plots)[:40]}, expected True or False; `Result.save` takes the names of some"
+        )
     if not isinstance(pcap_at, str):
         raise UsageError(f"pcap_at: found {str(pcap_at)[:40]}, expected one of sender, receiver, both")
     text = read(scenario, overrides=overrides, seed=seed, data=data)

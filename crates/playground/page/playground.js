@@ -1,6 +1,6 @@
 // The page: a form and a scenario's text that follow each other, a run in a worker, curves while it runs.
 
-import { colourOf, draw } from "./plot.js";
+import { coloursOf, draw, grey } from "./plot.js";
 import { formatOf, fromParameters, pack, toToml, unpack } from "./scenario.js";
 
 const $ = (id) => document.getElementById(id);
@@ -241,14 +241,15 @@ function gather(all, newest) {
   }
 }
 
-const GREY = "#8A8A8A";
+const colours = () => coloursOf(shown.flows.map(({ controller }) => controller));
 
 function paint() {
   const { flows, links, of, duration } = shown;
   const curve = (samples, column, colour, more) => ({ times: samples?.time_s ?? [], values: samples?.[column] ?? [], colour, ...more });
+  const own = colours();
   const alike = Object.values(links).slice(0, 1);
-  const capacity = (links.link ? [links.link] : alike).map((link) => curve(link, "capacity_mbps", GREY, { filled: true }));
-  const each = (column, more) => flows.map(({ name }, place) => curve(of[name], column, colourOf(place), more));
+  const capacity = (links.link ? [links.link] : alike).map((link) => curve(link, "capacity_mbps", grey(), { filled: true }));
+  const each = (column, more) => flows.map(({ name }, place) => curve(of[name], column, own[place], more));
   draw($("rates"), { title: "Rates", unit: "Mbit/s", duration, curves: [...capacity, ...each("target_bitrate_mbps", { dashed: true }), ...each("throughput_mbps")] });
   draw($("delays"), { title: "Delays", unit: "ms", duration, curves: [...each("send_queue_delay_ms", { dashed: true }), ...each("queue_delay_ms")] });
 }
@@ -261,8 +262,9 @@ function legend() {
     entry.append(mark, text);
     return entry;
   };
-  const flows = shown.flows.map(({ name }, place) => item(colourOf(place), "", `${name}: throughput, queue delay`));
-  $("legend").replaceChildren(item(GREY, "filled", "the link's rate"), ...flows, item(GREY, "dashed", "target; wait in the send queue"));
+  const own = colours();
+  const flows = shown.flows.map(({ name }, place) => item(own[place], "", `${name}: throughput, queue delay`));
+  $("legend").replaceChildren(item(grey(), "filled", "the link's rate"), ...flows, item(grey(), "dashed", "target; wait in the send queue"));
 }
 
 function figures(summary) {

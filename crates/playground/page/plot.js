@@ -1,10 +1,25 @@
 // Two pictures over one axis of time: rates above, delays below.
 
-/** Colours that colour-blind readers can tell apart (Okabe and Ito), as in the pictures of the command. */
-const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
+import { CYCLE, DARK, GREY, LIGHT, LOOKS } from "./vocabulary.js";
+
 const MARGIN = { left: 52, right: 12, top: 22, bottom: 30 };
 
-export const colourOf = (place) => COLOURS[place % COLOURS.length];
+const palette = () => (window.matchMedia("(prefers-color-scheme: dark)").matches ? DARK : LIGHT);
+
+/** The colour of what belongs to no controller. */
+export const grey = () => palette()[GREY];
+
+/** The colours of flows by the kinds of their controllers: the first of a kind has its own, others have free ones. */
+export function coloursOf(kinds) {
+  const places = [];
+  kinds.forEach((kind, flow) => {
+    const isFirst = kind in LOOKS && !places.includes(LOOKS[kind]);
+    const later = kinds.slice(flow + 1).map((other) => LOOKS[other]);
+    const free = CYCLE.find((place) => !places.includes(place) && !later.includes(place));
+    places.push(isFirst ? LOOKS[kind] : (free ?? CYCLE[flow % CYCLE.length]));
+  });
+  return places.map((place) => palette()[place]);
+}
 
 /** The step between two marks of an axis up to `most`: 1, 2 or 5 of a power of ten. */
 function stepOf(most, marks) {

@@ -21,11 +21,11 @@ import msgspec
 
 from paceline import disk, guests
 from paceline.archives.manifest import FORMAT, NAME, ArchivedRun, Kind, Manifest
-from paceline.cli.options import changes
 from paceline.comparison.conditions import named_files
 from paceline.errors import DataNotFound, OutputError, PacelineError, UsageError
 from paceline.frames import find
 from paceline.library import HOME
+from paceline.overrides import changes
 from paceline.scenario import ScenarioText, data_folders, read
 from paceline.series import read_parquet
 from paceline.toml import loads

@@ -12,11 +12,12 @@ from typing import Any, Literal
 from paceline.comparison.figures import FIGURES
 from paceline.comparison.grammar import LARGEST_COUNT, checked_seeds
 from paceline.errors import DataNotFound, PacelineError, StudyError, UsageError
-from paceline.scenario import ScenarioText, as_pairs, data_folders, decoded
+from paceline.overrides import as_pairs
+from paceline.scenario import ScenarioText, data_folders
 from paceline.scenario import read as read_scenario
 from paceline.studies.metrics import Metric, MetricSpec
 from paceline.studies.spec import DefinitionError, Named, Settings, Spec, read, read_all, told_with_line
-from paceline.toml import TOMLDecodeError, loads
+from paceline.toml import TOMLDecodeError, decoded, loads
 
 SEEDS = 5
 """How many seeds there are unless the file says."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from paceline.cli.options import Data, Guests, file_path, flat
+from paceline.cli.flat import flat
+from paceline.cli.options import Data, Guests, file_path
 from paceline.cli.progress import study_progress
 from paceline.cli.signals import terminable
 from paceline.cli.speak import plainly, printing, say

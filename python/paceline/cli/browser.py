@@ -10,7 +10,7 @@ from paceline import _core
 from paceline.browser.call import BrowserCall, call
 from paceline.browser.chromium import Congestion
 from paceline.browser.seen import COLUMNS
-from paceline.cli.options import SocketOptions
+from paceline.cli.socket_options import SocketOptions
 from paceline.cli.speak import printing, progress_bar, say
 from paceline.errors import UsageError
 from paceline.outputs import OutputFolder

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from paceline.checks import report
 from paceline.checks.run import check
-from paceline.cli.options import CheckOptions
+from paceline.cli.mistaken import expecting
 from paceline.cli.speak import printing, progress_bar, say
+from paceline.cli.sweep_options import CheckOptions
 from paceline.cli.tables import table_of
 from paceline.errors import OutputError, printable
 
@@ -24,7 +25,8 @@ def run(options: CheckOptions) -> bool:
     """Runs a check and says what came out; whether every band holds."""
     for target in (options.junit, options.markdown):
         _expect_writable(target)
-    with progress_bar("checking") as progress:
+    named = [] if options.file is None else [str(options.file)]
+    with expecting("check of figures", named), progress_bar("checking") as progress:
         result = check(
             options.file,
             against=options.against,

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from paceline.cli.latex import latex
 from paceline.cli.mistaken import expecting
-from paceline.cli.options import CompareOptions, one_form
+from paceline.cli.options import one_form
 from paceline.cli.progress import study_progress
 from paceline.cli.speak import note, printing, say, say_remade
+from paceline.cli.sweep_options import CompareOptions
 from paceline.cli.tables import table_of
 from paceline.comparison import report
 from paceline.comparison.grammar import seeds_of
 from paceline.comparison.run import compare, ranking_document
-from paceline.errors import printable
+from paceline.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +36,9 @@ def run(options: CompareOptions) -> bool:
     """Runs a comparison and says what came out; whether every run went well."""
     one_form(options.json, options.latex)
     over, controllers = options.over or [], options.controllers or []
+    for word in controllers:
+        if word.replace("-", "_") in {one.name for one in fields(options)}:
+            raise UsageError(f"compare: found the word {word!r}, expected a controller; did you mean --{word}?")
     with (
         study_progress() as progress,
         expecting("scenario, recording or network", [one.partition(",")[0].partition("=")[2] or one for one in over]),

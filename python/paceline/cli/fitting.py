@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from paceline import _core
 from paceline.cli.mistaken import expecting
-from paceline.cli.options import FitOptions, column_of
+from paceline.cli.recording_options import FitOptions, column_of
 from paceline.cli.speak import note, printing, say
 from paceline.errors import UsageError
 from paceline.fitting.recordings import Frames, Rates

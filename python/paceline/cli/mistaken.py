@@ -13,6 +13,7 @@ from pathlib import Path
 from paceline import disk
 from paceline.errors import LONGEST_FOUND, DataNotFound, PacelineError, UsageError, printable
 from paceline.simulation import registry
+from paceline.toml import loads
 
 _COMMANDS = {
     "scenario": "`paceline run {word}` runs it, `paceline compare ... --over {word}` compares controllers over it",
@@ -25,6 +26,8 @@ _COMMANDS = {
     "controller": "`paceline run SCENARIO --set flows.NAME.controller={word}` runs a flow under it, "
     "`paceline compare {word} OTHER --over SCENARIO` compares it",
     "JSON document": "scenarios are TOML; in Python `paceline.run` takes a dictionary as `json.load` gives it",
+    "YAML document": "scenarios are TOML; in Python `paceline.run` takes a dictionary as `yaml.safe_load` gives it",
+    "check of figures": "`paceline check {word}` runs it",
     "capture of packets": "no command reads it; `paceline run SCENARIO --pcap FILE` writes one",
 }
 """The commands that take a thing."""
@@ -65,7 +68,9 @@ def thing(word: str) -> Thing | None:
 
 def _file(path: Path) -> str | None:
     if path.suffix == ".toml":
-        return "study" if path.name == "study.toml" else "scenario"
+        return "study" if path.name == "study.toml" else "check of figures" if _is_check(path) else "scenario"
+    if path.suffix in (".yaml", ".yml"):
+        return "YAML document"
     try:
         with path.open("rb") as opened:
             if opened.read(4) in _CAPTURES:
@@ -78,6 +83,15 @@ def _file(path: Path) -> str | None:
     if path.name.removesuffix(".gz").endswith(".json"):
         return "recording of rates" if any("bandwidth_kbps" in line for line in lines) else "JSON document"
     return "recording of rates" if trace_files.are_rows(lines) else None
+
+
+def _is_check(path: Path) -> bool:
+    """Whether a file has what a check has, and a scenario has not."""
+    try:
+        found = loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return not {"links", "flows"} & set(found) and bool({"scenario", "scenarios", "bands"} & set(found))
 
 
 def _folder(path: Path) -> str | None:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from paceline import _core
 from paceline.cli.mistaken import expecting
-from paceline.cli.options import ProbeOptions, changes
+from paceline.cli.recording_options import ProbeOptions
 from paceline.cli.speak import note, printing, progress_bar, say
 from paceline.errors import UsageError
 from paceline.outputs import OutputFolder
+from paceline.overrides import changes
 from paceline.plots.style import stage_pictures
 from paceline.probing import Measured, Plan, networks, probe, probe_path, reflect
 

@@ -1,39 +1,34 @@
-"""The program as a whole: its answer to an option that a command does not have."""
+"""The program as a whole: it answers words and options that a command does not take."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from typer.core import TyperGroup
 
-from paceline.simulation import registry
-
-_PLACES = {"scenario": "", "link": "links.NAME.", "flow": "flows.NAME."}
-"""The paths of the tables whose keys people take for options."""
+from paceline.cli.unexpected import explain
 
 
 class Program(TyperGroup):
-    """The commands; an option that is none but a key of the scenario is said as `--set` takes it."""
+    """The commands; errors about arguments say what was most likely meant."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the options before the command's name."""
+        with _explained(args):
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command that was named."""
-        try:
+        with _explained([*ctx._protected_args, *ctx.args]):
             return super().invoke(ctx)
-        except Exception as error:
-            _explain(error)
-            raise
 
 
-def _explain(error: Any) -> None:
-    """Says the way of `--set` in an error about an unknown option, of a command that has `--set`."""
-    option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
-    if not isinstance(option, str) or not hasattr(error, "possibilities") or context is None:
-        return
-    if all(one.name != "set_" for one in context.command.params):
-        return
-    key = option.strip("-").replace("-", "_")
-    tables = {one["kind"]: {key["name"] for key in one["parameters"]} for one in registry()["tables"]}
-    paths = [place + key for table, place in _PLACES.items() if key in tables[table]]
-    if paths:
-        error.message += f"; this key of the scenario is set by --set {paths[0]}=VALUE"
-        error.possibilities = None
+@contextmanager
+def _explained(words: Sequence[str]) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        explain(error, words)
+        raise

@@ -8,12 +8,11 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from paceline import disk
-from paceline.cli.options import StudyOptions
 from paceline.cli.progress import study_progress
 from paceline.cli.speak import duration, printing, say, say_remade
+from paceline.cli.sweep_options import StudyOptions
 from paceline.errors import UsageError, printable
 from paceline.studies import markdown
-from paceline.studies.definition import load
 from paceline.studies.engine import Plan, plan, prepare, run_study
 from paceline.studies.judge import DOES_NOT_HOLD, NO_DATA, NO_FIGURE, ON_GENERATED
 from paceline.studies.outcomes import Judged, SensitivityResult, StudyResult, TuningResult
@@ -39,7 +38,7 @@ def run(options: StudyOptions, *, chart: bool, write_verdict: bool, strict: bool
     if write_verdict and (options.style is not None or options.formats):
         raise UsageError("--write-verdict: found --style or --format, expected none: a README has pictures of a screen")
     with study_progress() as progress:
-        result = run_study(options.name, **options.arguments(), progress=progress)
+        result = run_study(options.study, **options.arguments(), progress=progress)
     say_remade(result.remade)
     if result.missing:
         say(f"WARNING: {result.missing}.")
@@ -70,7 +69,7 @@ def run(options: StudyOptions, *, chart: bool, write_verdict: bool, strict: bool
 
 def _expect_rules(options: StudyOptions) -> None:
     """Refuses a study of which nothing is judged: it would hold whatever comes out."""
-    study = load(options.name)
+    study = options.study
     if not any(study.rules[one.rule].judged for one in study.published):
         raise UsageError(f"--strict: found no published figure in {options.name} that a rule judges, expected one")
 
@@ -170,7 +169,7 @@ def _put(options: StudyOptions, document: Mapping[str, object], in_words: Callab
 def dry_run(options: StudyOptions) -> None:
     """Says how many experiments there are, how long they take and how large the results are."""
     wanted = options.arguments()
-    context, missing = prepare(load(options.name), wanted["data"])
+    context, missing = prepare(options.study, wanted["data"])
     if not len(context.study):
         raise UsageError(
             f"--dry-run: {options.name} has searches alone, whose experiments are not known before they run"
@@ -212,7 +211,7 @@ def _plan_document(planned: Plan) -> dict[str, object]:
 def search(options: StudyOptions, searches: tuple[str, ...], trials: int | None) -> None:
     """Searches, judges and says what was found."""
     with study_progress() as progress:
-        result = tune(options.name, searches=searches, trials=trials, **options.arguments(), progress=progress)
+        result = tune(options.study, searches=searches, trials=trials, **options.arguments(), progress=progress)
     document = {"study": result.study.name, "out": str(result.out), "searches": _searches(result)}
     _put(options, document, lambda: _print_searches(result))
 
@@ -220,7 +219,7 @@ def search(options: StudyOptions, searches: tuple[str, ...], trials: int | None)
 def rank(options: StudyOptions, search: str | None) -> None:
     """Ranks the parameters and prints the ranking."""
     with study_progress() as progress:
-        result = sensitivity(options.name, search=search, **options.arguments("-sensitivity"), progress=progress)
+        result = sensitivity(options.study, search=search, **options.arguments("-sensitivity"), progress=progress)
     _put(options, _ranking_document(result), lambda: _print_ranking(result))
 
 

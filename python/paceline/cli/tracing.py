@@ -7,7 +7,7 @@ from typing import Any
 
 from paceline.cli.chart import sparkline
 from paceline.cli.mistaken import expecting
-from paceline.cli.options import TraceOptions
+from paceline.cli.recording_options import TraceOptions
 from paceline.cli.speak import duration, note, printing, say
 from paceline.cli.tables import number_text, table_of
 from paceline.errors import printable

@@ -17,7 +17,8 @@ from paceline.comparison.contenders import OF_TRANSPORTS, Contender
 from paceline.errors import DataNotFound, ScenarioError, UsageError
 from paceline.fitting.recordings import peak_mbps
 from paceline.frames import find
-from paceline.scenario import ScenarioText, as_pairs, found_by_name, read
+from paceline.overrides import as_pairs
+from paceline.scenario import ScenarioText, found_by_name, read
 from paceline.simulation import registry
 from paceline.toml import loads
 from paceline.video.figures import seconds
@@ -154,6 +155,10 @@ def conditions(
             raise UsageError(f"{name}: found {value!r}, expected a time such as 60s")
     found = [_condition(one, flows, times, list(data), say) for one in given]
     grammar.expect_labels("over", [one.name for one in found])
+    known = {name for one in found for name in one.flows}
+    for name in flows:
+        if name not in known:
+            raise UsageError(f"flows: found {name!r}, expected flows of a scenario here, such as {', '.join(known)}")
     return found
 
 

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from paceline.comparison import grammar
 from paceline.errors import ScenarioError, UsageError, one_of
-from paceline.scenario import ScenarioText, toml_value
+from paceline.scenario import ScenarioText
 from paceline.simulation import registry
-from paceline.toml import loads
+from paceline.toml import loads, toml_value
 
 ContenderLike: TypeAlias = "str | Mapping[str, Any]"
 

@@ -42,11 +42,18 @@ def read(where: str, text: str) -> Phrase:
     for pair in pairs:
         name, separator, value = pair.partition("=")
         if not separator or not name.strip() or not value.strip():
-            raise UsageError(f"{where} {text}: found {pair!r} behind a comma, expected NAME=VALUE")
+            raise UsageError(
+                f"{where} {text}: found {pair!r} behind a comma, expected NAME=VALUE{_apart(where, head, pair)}"
+            )
         if name.strip() in values:
             raise UsageError(f"{where} {text}: found {name.strip()!r} twice, expected it once")
         values[name.strip()] = value_of(value.strip())
     return Phrase(label, head, values)
+
+
+def _apart(where: str, head: str, other: str) -> str:
+    """The end of a message where a comma stands between two things: they are words of their own."""
+    return f", or a space before it: {head} {other}" if where.startswith(("controller", "over")) else ""
 
 
 def split(text: str) -> list[str]:

@@ -98,7 +98,7 @@ def _listed(name: str, given: Any) -> list[Any]:
     if isinstance(given, (str, os.PathLike, Mapping)):
         return [given]
     if not isinstance(given, Iterable) or isinstance(given, bytes):
-        raise UsageError(f"{name}: found {given!r}, expected a list")
+        raise UsageError(f"{name}: found {given!r}, expected a list of texts, or one text")
     return list(given)
 
 

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from paceline import trace_files
 from paceline.errors import DataNotFound, ScenarioError, UsageError
 from paceline.frames import find
-from paceline.scenario import ScenarioText, data_folders, toml_value
+from paceline.scenario import ScenarioText, data_folders
+from paceline.toml import toml_value
 
 if TYPE_CHECKING:
     from typing_extensions import Self

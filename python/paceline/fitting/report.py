@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from paceline.fitting.blockage import BlockageFit
 from paceline.fitting.distances import Distance, Distances
-from paceline.scenario import toml_value
+from paceline.toml import toml_key, toml_value
 
 NUMBERS_PER_LINE = 11
 
@@ -96,7 +96,7 @@ def as_toml(key: str, value: Mapping[str, object]) -> str:
 
 def _value(value: object, indent: int) -> str:
     if isinstance(value, Mapping):
-        pairs = (f"{_key(str(name))} = {_value(item, indent + 4)}" for name, item in value.items())
+        pairs = (f"{toml_key(str(name))} = {_value(item, indent + 4)}" for name, item in value.items())
         return "{ " + ", ".join(pairs) + " }"
     if (isinstance(value, list) and len(value) > NUMBERS_PER_LINE) or _is_tables(value):
         assert isinstance(value, list)
@@ -106,10 +106,6 @@ def _value(value: object, indent: int) -> str:
         lines = [", ".join(items[at : at + per_line]) for at in range(0, math.ceil(len(items)), per_line)]
         return "[\n" + "".join(f"{margin}{line},\n" for line in lines) + " " * (indent - 4) + "]"
     return toml_value(value)
-
-
-def _key(name: str) -> str:
-    return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else toml_value(name)
 
 
 def _is_tables(value: object) -> bool:

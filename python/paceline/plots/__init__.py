@@ -59,6 +59,8 @@ PLOTS: dict[str, Plot] = {
 
 def draw(name: str, result: Run) -> Figure:
     """The picture called `name` of a run; `topology` is that of its scenario."""
+    if not hasattr(result, "flows"):
+        raise UsageError(f"draw: found {result!r}, expected the result of a run, as `paceline.run` gives it")
     if name == "topology":
         return topology.figure(topology.table(loads(result.scenario)))
     figure = _draw(named(name), result)
@@ -107,3 +109,12 @@ def kinds(plot: Plot) -> tuple[str, ...]:
     """The kinds of a picture's files. On a screen that is SVG, or PNG for photographs; the overview has both."""
     asked = formats()
     return asked if asked != SCREEN.formats or plot is overview.PLOT else (plot.kind,)
+
+
+def __getattr__(name: str) -> object:
+    """The pictures of data frames, imported when first asked for: they need pandas."""
+    if name != "pictures":
+        raise AttributeError(f"module 'paceline.plots' has no attribute {name!r}", name=name)
+    from importlib import import_module
+
+    return import_module("paceline.plots.pictures")

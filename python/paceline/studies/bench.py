@@ -10,7 +10,8 @@ from typing import Any
 from paceline import _core
 from paceline.errors import DataNotFound, ScenarioError, StudyError
 from paceline.frames import find
-from paceline.scenario import ScenarioText, as_pairs
+from paceline.overrides import as_pairs
+from paceline.scenario import ScenarioText
 from paceline.studies.definition import Study
 from paceline.studies.factors import Factor, Point
 from paceline.studies.search_definition import Search, Tuning

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from paceline import disk, library
-from paceline.errors import DataNotFound, ScenarioError, StudyError, one_of
+from paceline.errors import DataNotFound, ScenarioError, StudyError, UsageError, one_of
+from paceline.overrides import as_pairs
 from paceline.plots import PLOTS
 from paceline.plots.study import Across, Against, Curves, Levels, Numbers, Picture
 from paceline.plots.study_series import Runs
-from paceline.scenario import as_pairs, decoded
 from paceline.studies import designs
 from paceline.studies.designs import Design, DesignSpec, Experiment, Experiments, Grid, Seed
 from paceline.studies.external_runs import Recorded, RecordedSpec, from_published
@@ -37,7 +37,7 @@ from paceline.studies.spec import (
     told_with_line,
 )
 from paceline.studies.tables import Table
-from paceline.toml import TOMLDecodeError, loads
+from paceline.toml import TOMLDecodeError, decoded, loads
 
 PictureSpec = Levels | Numbers | Against | Curves | Across | Runs
 
@@ -195,13 +195,15 @@ def _spread(file: str, scenario: str, path: str) -> tuple[str, ...]:
     return paths
 
 
-def load(name: str | os.PathLike[str]) -> Study:
-    """The study of that name, or in that folder.
+def load(name: str | os.PathLike[str] | Study) -> Study:
+    """The study of that name, or in that folder; a study that was read is itself.
 
     Raises:
         DataNotFound: There is no such study.
         StudyError: The definition is wrong: the message names file, line, key, what was found and what was expected.
     """
+    if isinstance(name, Study):
+        return name
     folder = find(name)
     path = folder / "study.toml"
     try:
@@ -214,10 +216,14 @@ def load(name: str | os.PathLike[str]) -> Study:
 
 def find(name: str | os.PathLike[str]) -> Path:
     """The folder of a study: a path, or a name under `studies` here or among those that come along."""
+    if not isinstance(name, str | os.PathLike):
+        raise UsageError(f"study: found {name!r}, expected a name of `paceline list studies`, or the path of a folder")
     own = Path(name).parent if Path(name).name == "study.toml" else Path(name)
     for candidate in (own, *(folder / name for folder in library.folders("studies"))):
         if disk.is_file(candidate / "study.toml"):
             return candidate
+    if disk.is_folder(own):
+        raise DataNotFound(f"study {os.fspath(name)!r}: found a folder without study.toml, expected one with it")
     known = list(library.studies())
     raise DataNotFound(f"study {os.fspath(name)!r}: no such study, {one_of(Path(name).name, known)}")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from msgspec import Meta
 
-from paceline.scenario import as_pairs
+from paceline.overrides import as_pairs
 from paceline.studies.factors import Factor, Point
 from paceline.studies.real_time import WORLDS, World, WorldName
 from paceline.studies.spec import DefinitionError, Named, Settings, Value, expect_known

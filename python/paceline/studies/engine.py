@@ -72,7 +72,7 @@ LEAST_ROW = 80.0
 
 
 def run_study(
-    name: str | os.PathLike[str],
+    name: str | os.PathLike[str] | Study,
     *,
     out: str | os.PathLike[str],
     workers: int | None = None,

@@ -7,8 +7,9 @@ from decimal import Decimal
 from typing import Literal
 
 from paceline.errors import one_of
-from paceline.scenario import as_pairs, toml_value
+from paceline.overrides import as_pairs
 from paceline.studies.spec import DefinitionError, Named, Settings, Value
+from paceline.toml import toml_value
 
 Point = dict[str, Value]
 """The value of each factor that an experiment sets; the others keep their defaults."""

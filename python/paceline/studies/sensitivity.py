@@ -10,7 +10,7 @@ from paceline.errors import ExperimentError, UsageError
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
 from paceline.studies.bench import Bench
-from paceline.studies.definition import load
+from paceline.studies.definition import Study, load
 from paceline.studies.factors import Factor, Point
 from paceline.studies.outcomes import Effect, Estimate, Indices, SensitivityResult
 from paceline.studies.progress import Progress
@@ -31,7 +31,7 @@ LEVELS = 4
 
 
 def sensitivity(
-    name: str | os.PathLike[str],
+    name: str | os.PathLike[str] | Study,
     *,
     out: str | os.PathLike[str],
     search: str | None = None,

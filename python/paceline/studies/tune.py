@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from paceline.errors import ExperimentError, StudyError, UsageError, printable
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
-from paceline.scenario import data_folders, toml_value
+from paceline.scenario import data_folders
 from paceline.series import parquet_bytes
 from paceline.studies.bench import Bench
 from paceline.studies.definition import Study, load
@@ -24,6 +23,7 @@ from paceline.studies.search import Found, explore
 from paceline.studies.search_definition import MARGIN, Search, Tuning
 from paceline.studies.store import Store, Table
 from paceline.studies.trials import Measurements, TaskRunner, died, run
+from paceline.toml import toml_key, toml_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,8 +61,7 @@ def tune(
         DataNotFound: A recording is not there.
         OutputError: `out` cannot be written, or another process does; what is finished is kept.
     """
-    study = name if isinstance(name, Study) else load(name)
-    bench = bench_of(study, data)
+    bench = bench_of(load(name), data)
     chosen = _chosen(bench.tuning, searches)
     for search in chosen:
         if (trials or search.trials) < len(search.baselines):
@@ -185,10 +184,6 @@ def held_out_frame(result: TuningResult) -> pd.DataFrame:
     )
 
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-"""A key that TOML takes without quotes."""
-
-
 def sets_toml(result: TuningResult) -> str:
     """The sets that were picked, as values of a scenario."""
     lines = [f"# Found by `paceline tune {printable(result.study.name)}`: values of the scenario by their paths."]
@@ -196,7 +191,7 @@ def sets_toml(result: TuningResult) -> str:
         for name, trial in judged.found.picks.items():
             if trial is None:
                 continue
-            lines += ["", f"[{name if _BARE.fullmatch(name) else toml_value(name)}]"]
+            lines += ["", f"[{toml_key(name)}]"]
             for factor in judged.found.factors:
                 own = factor.override(trial.measured.point[factor.name])
                 lines += [f"{toml_value(path)} = {text}" for path, text in own]
