@@ -65,7 +65,7 @@ LOWEST_LINK = 150
 """Rate of a link in kbit/s up to which few frames of SCReAM, whose least rate is 300 kbit/s, arrive whole."""
 DELAYS_MS = (19, 20, 21)
 """Delay of the link: a call is made with each, and the mean counts, of x264 as of the model, whose seed is different in
-each. Single calls of x264 over links that are too slow differ by up to 9 dB, since a packet more or less tells whether a
+each. Single calls of x264 over links that are too slow differ by up to 8 dB, for a packet more or less tells whether a
 key frame arrives whole."""
 
 

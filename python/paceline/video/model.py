@@ -41,11 +41,13 @@ GROWN = 20
 """Frames after a key frame by which its own bits no longer tell."""
 KEPT_SCALES = (1.0, 6.0)
 """Bounds of how many times the bits of its frames a picture comes to."""
+SAVING = 8
+"""Frames after a key frame by which its excess is seen to be saved: in starved calls the next key frame comes then."""
 USED = 0.97
 """Part of the rate that x264 makes of its target."""
 LARGE_BUFFER = 5
-"""Frames of the buffer from which on x264 gives a frame at most half of what is in it (ratecontrol.c, max_fill_factor)."""
-USUAL = {"kept_scale": 1.3, "key_scale": 2.8, "key_fall": 0.2}
+"""Frames of the buffer from which on x264 gives a frame half of what is in it (ratecontrol.c, max_fill_factor)."""
+USUAL = {"kept_scale": 1.3, "key_scale": 2.8, "key_fall": 0.2, "key_debt": 7.0}
 """An estimate's parameters of key frames: about the medians of ten clips by x264."""
 LOSSES = 12
 """Slices that are taken away, one at a time, for what concealment leaves."""
@@ -84,9 +86,7 @@ def constant(rate: float) -> Callable[[int], float]:
     return lambda _: rate
 
 
-def coded(
-    clip: Clip, bits_per_pixel: Callable[[int], float], frames: range, keys: range = range(0)
-) -> Coded:
+def coded(clip: Clip, bits_per_pixel: Callable[[int], float], frames: range, keys: range = range(0)) -> Coded:
     """Bits per pixel and PSNR in dB of these frames of the clip, encoded from its beginning at the rate of each.
 
     `keys` are key frames beside the first.
@@ -117,7 +117,7 @@ def fit(clip: Clip) -> dict[str, float]:
     sigma = np.mean([np.std(np.log(bits)) for bits in low])
     found = _parabola(doublings, [float(np.mean(psnr)) for _, psnr in points])
     keyed = {rate: coded(clip, constant(rate), range(KEYS.start, KEYS.stop), KEYS) for rate in KEYED_RATES}
-    found |= _frozen(clip) | _own_share(keyed, found) | _key_sizes(clip, keyed)
+    found |= _frozen(clip) | _own_share(keyed, found) | _key_sizes(clip, keyed) | _key_debt(keyed)
     found |= _kept_scale(clip, found) | _unseen(clip) | _damaged(clip) | _size(clip)
     refresh = float(np.mean([_refresh_scale(clip, bits) for bits in low]))
     return found | {"sigma": float(sigma), "refresh_scale": refresh}
@@ -205,11 +205,25 @@ def _key_sizes(clip: Clip, keyed: dict[float, Coded]) -> dict[str, float]:
             scales.append((math.log(rate / BITS_PER_PIXEL), math.log(max(1.0, scale))))
     if len(scales) < 2:
         return {"key_scale": largest, "key_fall": 0.0}
-    fall, at_begin = np.polyfit(*zip(*scales, strict=True), 1)
+    rates, logarithms = np.array(scales).T
+    fall, at_begin = np.polyfit(rates, logarithms, 1)
     if fall >= 0:
         # It falls or stays: more bits make no key frame larger than the others' multiple.
-        fall, at_begin = 0.0, float(np.mean([scale for _, scale in scales]))
+        fall, at_begin = 0.0, float(np.mean(logarithms))
     return {"key_scale": math.exp(at_begin), "key_fall": min(2.0, abs(float(fall)))}
+
+
+def _key_debt(keyed: dict[float, Coded]) -> dict[str, float]:
+    """Over how many frames the excess of a key frame is saved again: by the part that the first ones after it save."""
+    import numpy as np
+
+    saved, excess = 0.0, 0.0
+    for rate, (bits, _) in keyed.items():
+        scales = bits.reshape(-1, KEYS.step).mean(0) / (rate * USED)
+        saved += float(np.sum(1 - scales[1 : 1 + SAVING]))
+        excess += max(0.0, float(scales[0]) - 1)
+    part = min(max(saved / excess, 0.05), 0.95) if excess > 0 else 0.95
+    return {"key_debt": -SAVING / math.log(1 - part)}
 
 
 def _kept_scale(clip: Clip, found: dict[str, float]) -> dict[str, float]:
@@ -242,7 +256,8 @@ def _unseen(clip: Clip) -> dict[str, float]:
     if len(slices) < 2:
         return {}
     picture, meter = Decoder(encoder.parameter_sets).decode(0, slices[:1]), Meter(clip)
-    psnr = [meter.compare(picture, index)[0] for index in range(0, len(clip.pictures), max(1, len(clip.pictures) // 50))]
+    some = range(0, len(clip.pictures), max(1, len(clip.pictures) // 50))
+    psnr = [meter.compare(picture, index)[0] for index in some]
     return {"unseen_psnr": float(np.mean(psnr))}
 
 

@@ -80,7 +80,10 @@ impl QualityModel {
             distance: 0,
             bytes: 0.0,
             coding: 0.0,
-            damage: Damage::new(Refresh::new(&params, fps), error_of(params.freeze_least.min(params.freeze_psnr))),
+            damage: Damage::new(
+                Refresh::new(&params, fps),
+                error_of(params.freeze_least.min(params.freeze_psnr)),
+            ),
         }
     }
 

@@ -10,16 +10,7 @@ fn shown(number: u64, bytes: u64, late: bool) -> DisplayedFrame {
         dejitter: TimeDelta::ZERO,
     };
     let (bytes, key) = (Bytes::new(bytes), Some(number == 0));
-    DisplayedFrame {
-        captured,
-        displayed: captured,
-        bytes,
-        key,
-        packets: 4,
-        in_time: 0,
-        late,
-        parts,
-    }
+    DisplayedFrame { captured, displayed: captured, bytes, key, packets: 4, in_time: 0, late, parts }
 }
 
 /// A frame of 1267 B of which so many packets came in time, late, never in between, and never behind.
@@ -149,10 +140,7 @@ fn a_key_frame_mends_what_is_damaged_whole_or_in_part() {
     let after = |key: Option<bool>, keys: u64| {
         let mut model = judge();
         model.on_displayed(&shown(0, 1267, false));
-        model.on_incomplete(&IncompleteFrame {
-            key: Some(keys > 0),
-            ..incomplete(9, [3, 0, 0], Some(1))
-        });
+        model.on_incomplete(&IncompleteFrame { key: Some(keys > 0), ..incomplete(9, [3, 0, 0], Some(1)) });
         model.on_displayed(&DisplayedFrame { key, ..shown(10, 1267, false) });
         model.on_displayed(&shown(11, 1267, false)).psnr
     };

@@ -41,6 +41,7 @@ fn what_key_frames_take_too_much_the_frames_after_them_save() {
         sigma: 0.0,
         refresh_scale: 1.0,
         key_scale: 3.0,
+        key_debt: 3.5,
         buffer: Bytes::new(100_000),
         ..CodecModelParams::default()
     };
@@ -54,7 +55,8 @@ fn what_key_frames_take_too_much_the_frames_after_them_save() {
     // No key frame takes more than the buffer, or than half of one that holds five frames of 8333 B.
     for (buffer, scale, most) in [(12_500, 3.0, 12_500), (42_000, 3.0, 21_000), (42_000, 2.0, 16_167)] {
         let buffer = Bytes::new(buffer);
-        let found = sizes(200, CodecModelParams { buffer, key_scale: scale, ..params }, |frame| frame == 100)[100];
+        let found =
+            sizes(200, CodecModelParams { buffer, key_scale: scale, ..params }, |frame| frame == 100)[100];
         assert_eq!(found, most);
     }
     // With 0.64 bit per pixel, of which the key frames of a small picture take less.

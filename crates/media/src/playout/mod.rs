@@ -69,6 +69,9 @@ impl Default for PlayoutConfig {
     }
 }
 
+/// Missing packets in front of a frame that are taken to be its own at most.
+const MOST_BEFORE: usize = 64;
+
 /// A media packet that arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArrivedPacket {
@@ -124,7 +127,7 @@ pub struct IncompleteFrame {
     pub in_time: u64,
     /// Packets that arrived later.
     pub late: u64,
-    /// Packets that are missing between those that arrived.
+    /// Packets that are missing before and between those that arrived.
     pub gaps: u64,
     /// Packets that are missing behind those, up to the next frame of which any arrived; of this frame, and of frames of which none
     /// did. None if its last packet arrived.
@@ -395,13 +398,15 @@ impl Playout {
     /// A frame that lacks packets, as it is with `next` behind it.
     fn incomplete(&self, frame: &PendingFrame, next: Option<&PendingFrame>) -> IncompleteFrame {
         let end = next.map_or(u64::MAX, |next| next.low);
+        let before = (0..frame.low).rev().take_while(|&sequence| !self.window.contains(sequence));
+        let before = if frame.lacks_first() { before.take(MOST_BEFORE).count() as u64 } else { 0 };
         IncompleteFrame {
             captured: frame.captured,
             key: frame.key,
             bytes: frame.bytes,
             in_time: frame.in_time,
             late: frame.received - frame.in_time,
-            gaps: (frame.high - frame.low + 1).saturating_sub(frame.received),
+            gaps: before + (frame.high - frame.low + 1).saturating_sub(frame.received),
             behind: (!frame.has_end()).then(|| self.window.missing(frame.high.saturating_add(1)..end)),
         }
     }

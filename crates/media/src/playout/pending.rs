@@ -88,6 +88,11 @@ impl PendingFrame {
         self.end.is_some_and(|end| self.received - 1 == end - self.low)
     }
 
+    /// Whether its first packet is known not to have arrived.
+    pub(super) fn lacks_first(&self) -> bool {
+        self.low_is_first == Some(false)
+    }
+
     /// Whether its last packet has arrived.
     pub(super) fn has_end(&self) -> bool {
         self.end.is_some()
