@@ -32,8 +32,8 @@ const FEWER: (f64, f64) = (0.06, 2.0);
 const LARGE_BUFFER: f64 = 5.0;
 /// Frames over which what frames take too much is saved, or what they save is spent.
 const EVENED: f64 = 10.0;
-/// The part of a frame that is saved at most for what a key frame took too much.
-const SAVED: f64 = 0.75;
+/// Frames over which what a key frame takes too much is saved, and the part of a frame that this takes at most.
+const SAVING: (f64, f64) = (3.5, 0.75);
 
 params! {
     /// Configuration of a [`CodecModel`].
@@ -48,7 +48,6 @@ params! {
         refresh_scale: f64 = 1.14, in 1.0, 3.0, "docs/real-video.md", "How much larger frames of at most 0.1 bit per pixel are while a refresh crosses the picture; the others are smaller";
         key_scale: f64 = 3.51, in 0.0, 100.0, "docs/real-video.md", "How much larger a key frame on demand is at 0.1 bit per pixel; the frames after it are smaller";
         key_fall: f64 = 0.0, in 0.0, 2.0, "docs/real-video.md", "Exponent of the bits per pixel with which that falls";
-        key_debt: f64 = 10.12, in 1.0, 1000.0, "docs/real-video.md", "Frames over which the excess of a key frame is saved again";
         buffer: Bytes = Bytes::new(12_500), in 100.0, 1e8, "as of kind codec", "Buffer of the encoder's rate control (VBV): the first frame takes 0.85 of it, each of the next two 0.45, whatever the target; no key frame takes more than all of it, or half if it holds five frames";
         seed: Option<u64> = None, else "the run's, by the stream's name", in 0.0, f64::INFINITY, "", "Seed of the sizes";
     }
@@ -77,10 +76,10 @@ names! {
 impl ClipPreset {
     /// The clip under x264, by `paceline.video.model.fit`; where the tables say nothing, a like clip.
     pub fn params(self) -> CodecModelParams {
-        let newsreader = ([36.41, 2.29, 24.41, 15.12, 37.6], [0.25, 1.14, 3.51, 0.0, 10.12]);
-        let sports = ([15.46, 0.8, 12.83, 13.57, 23.8], [0.22, 1.0, 2.54, 0.0, 3.44]);
-        let carphone = ([31.65, 2.55, 18.02, 12.17, 30.0], [0.42, 1.06, 5.85, 0.66, 7.87]);
-        let big_buck_bunny = ([33.47, 3.37, 15.85, 14.34, 40.1], [0.35, 1.03, 2.94, 0.0, 6.23]);
+        let newsreader = ([36.41, 2.29, 24.41, 15.12, 37.6], [0.25, 1.14, 3.51, 0.0]);
+        let sports = ([15.46, 0.8, 12.83, 13.57, 23.8], [0.22, 1.0, 2.54, 0.0]);
+        let carphone = ([31.65, 2.55, 18.02, 12.17, 30.0], [0.42, 1.06, 5.85, 0.66]);
+        let big_buck_bunny = ([33.47, 3.37, 15.85, 14.34, 40.1], [0.35, 1.03, 2.94, 0.0]);
         match self {
             ClipPreset::Newsreader => fitted([39.94, 3.28, -0.33, 0.1, 1.82], newsreader, (352, 288)),
             ClipPreset::Sports => fitted([25.91, 3.58, 0.26, 0.32, 1.16], sports, (352, 288)),
@@ -95,12 +94,12 @@ impl ClipPreset {
 /// Parameters of a clip: of whole frames, of pictures that lack something and of the sizes of frames, and the pictures' size.
 fn fitted(
     coded: [f64; 5],
-    (lacking, sizes): ([f64; 5], [f64; 5]),
+    (lacking, sizes): ([f64; 5], [f64; 4]),
     (width, height): (u64, u64),
 ) -> CodecModelParams {
     let [psnr, slope, curvature, own_share, kept_scale] = coded;
     let [freeze_psnr, freeze_slope, freeze_least, unseen_psnr, concealed_psnr] = lacking;
-    let [sigma, refresh_scale, key_scale, key_fall, key_debt] = sizes;
+    let [sigma, refresh_scale, key_scale, key_fall] = sizes;
     let quality = QualityParams {
         psnr,
         slope,
@@ -116,15 +115,7 @@ fn fitted(
         height,
         ..QualityParams::default()
     };
-    CodecModelParams {
-        sigma,
-        refresh_scale,
-        key_scale,
-        key_fall,
-        key_debt,
-        quality,
-        ..CodecModelParams::default()
-    }
+    CodecModelParams { sigma, refresh_scale, key_scale, key_fall, quality, ..CodecModelParams::default() }
 }
 
 /// Frames of the size that an encoder at a constant rate would make.
@@ -162,7 +153,7 @@ impl CodecModel {
 
     /// Size of the next frame, before it is rounded.
     fn bytes(&mut self, id: u64, key: bool) -> f64 {
-        let CodecModelParams { sigma, key_scale, key_fall, key_debt, buffer, quality, .. } = self.params;
+        let CodecModelParams { sigma, key_scale, key_fall, buffer, quality, .. } = self.params;
         let share = USED * self.target / 8.0 / self.params.fps.as_fps_f64();
         let pixels = (quality.width * quality.height).max(1) as f64;
         let more = (share * 8.0).max(1.0) / (BITS_PER_PIXEL * pixels);
@@ -187,7 +178,7 @@ impl CodecModel {
             return bytes;
         }
         let varied = varied * refreshed;
-        let saved = (self.excess / key_debt).min(SAVED * share * varied);
+        let saved = (self.excess / SAVING.0).min(SAVING.1 * share * varied);
         self.excess -= saved;
         share * varied - saved
     }

@@ -41,13 +41,11 @@ GROWN = 20
 """Frames after a key frame by which its own bits no longer tell."""
 KEPT_SCALES = (1.0, 6.0)
 """Bounds of how many times the bits of its frames a picture comes to."""
-SAVING = 8
-"""Frames after a key frame by which its excess is seen to be saved: in starved calls the next key frame comes then."""
 USED = 0.97
 """Part of the rate that x264 makes of its target."""
 LARGE_BUFFER = 5
 """Frames of the buffer from which on x264 gives a frame half of what is in it (ratecontrol.c, max_fill_factor)."""
-USUAL = {"kept_scale": 1.3, "key_scale": 2.8, "key_fall": 0.2, "key_debt": 7.0}
+USUAL = {"kept_scale": 1.3, "key_scale": 2.8, "key_fall": 0.2}
 """An estimate's parameters of key frames: about the medians of ten clips by x264."""
 LOSSES = 12
 """Slices that are taken away, one at a time, for what concealment leaves."""
@@ -117,7 +115,7 @@ def fit(clip: Clip) -> dict[str, float]:
     sigma = np.mean([np.std(np.log(bits)) for bits in low])
     found = _parabola(doublings, [float(np.mean(psnr)) for _, psnr in points])
     keyed = {rate: coded(clip, constant(rate), range(KEYS.start, KEYS.stop), KEYS) for rate in KEYED_RATES}
-    found |= _frozen(clip) | _own_share(keyed, found) | _key_sizes(clip, keyed) | _key_debt(keyed)
+    found |= _frozen(clip) | _own_share(keyed, found) | _key_sizes(clip, keyed)
     found |= _kept_scale(clip, found) | _unseen(clip) | _damaged(clip) | _size(clip)
     refresh = float(np.mean([_refresh_scale(clip, bits) for bits in low]))
     return found | {"sigma": float(sigma), "refresh_scale": refresh}
@@ -213,19 +211,6 @@ def _key_sizes(clip: Clip, keyed: dict[float, Coded]) -> dict[str, float]:
     return {"key_scale": math.exp(at_begin), "key_fall": min(2.0, abs(float(fall)))}
 
 
-def _key_debt(keyed: dict[float, Coded]) -> dict[str, float]:
-    """Over how many frames the excess of a key frame is saved again: by the part that the first ones after it save."""
-    import numpy as np
-
-    saved, excess = 0.0, 0.0
-    for rate, (bits, _) in keyed.items():
-        scales = bits.reshape(-1, KEYS.step).mean(0) / (rate * USED)
-        saved += float(np.sum(1 - scales[1 : 1 + SAVING]))
-        excess += max(0.0, float(scales[0]) - 1)
-    part = min(max(saved / excess, 0.05), 0.95) if excess > 0 else 0.95
-    return {"key_debt": -SAVING / math.log(1 - part)}
-
-
 def _kept_scale(clip: Clip, found: dict[str, float]) -> dict[str, float]:
     """How many times its frames' bits a picture comes to between key frames so near that nothing is refreshed."""
     import numpy as np
@@ -248,7 +233,7 @@ def _kept_scale(clip: Clip, found: dict[str, float]) -> dict[str, float]:
 
 
 def _unseen(clip: Clip) -> dict[str, float]:
-    """What a decoder shows of a first frame of which only the first slice came, against all pictures of the clip."""
+    """PSNR of a first frame of which only the first slice came, as a decoder shows it, against all pictures of the clip."""
     import numpy as np
 
     encoder = X264(SETTINGS, clip)

@@ -55,7 +55,7 @@ impl Damage {
         mean(&self.ahead) + mean(&self.behind)
     }
 
-    /// That of a picture which stays, and by which the source's has moved on by `moved`. The more is damaged, the less is left.
+    /// Mean squared error of a picture that stays, while the source moves on by `moved`. The more is damaged, the less is left.
     pub(super) fn error_of_still(&self, moved: f64) -> f64 {
         let errors = self.ahead.iter().zip(&self.behind).map(|(ahead, behind)| {
             let error = ahead + behind;

@@ -183,8 +183,8 @@ impl QualityModel {
         }
     }
 
-    /// A frame of `bytes` is decoded of which these shares of the rows came, after `missed` others of which nothing did. What did not
-    /// come of it is concealed: it stays, as the decoder guesses that it has moved.
+    /// A frame of `bytes` is decoded of which these shares of the rows came, after `missed` others of which nothing did. Rows that did not
+    /// come are concealed: they stay, as the decoder guesses that they have moved.
     fn decode(&mut self, captured: Time, missed: u64, bytes: f64, key: bool, came: &Rows) -> Judged {
         let mut judged = Judged::default();
         self.freeze(missed, &mut judged);

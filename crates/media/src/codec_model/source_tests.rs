@@ -41,7 +41,6 @@ fn what_key_frames_take_too_much_the_frames_after_them_save() {
         sigma: 0.0,
         refresh_scale: 1.0,
         key_scale: 3.0,
-        key_debt: 3.5,
         buffer: Bytes::new(100_000),
         ..CodecModelParams::default()
     };
