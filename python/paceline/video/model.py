@@ -233,7 +233,7 @@ def _kept_scale(clip: Clip, found: dict[str, float]) -> dict[str, float]:
 
 
 def _unseen(clip: Clip) -> dict[str, float]:
-    """PSNR of a first frame of which only the first slice came, as a decoder shows it, against all pictures of the clip."""
+    """PSNR of a first frame as a decoder shows it from the first slice alone, against all pictures of the clip."""
     import numpy as np
 
     encoder = X264(SETTINGS, clip)
