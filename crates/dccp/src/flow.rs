@@ -7,7 +7,9 @@ use paceline_ends::OfferedRate;
 use paceline_ends::{
     Follows, FrameCounters, Next, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit,
 };
-use paceline_media::{ArrivedPacket, DisplayedFrame, Frame, Playout, PlayoutConfig, PlayoutCounters, Source};
+use paceline_media::{
+    ArrivedPacket, DisplayedFrame, Frame, IncompleteFrame, Playout, PlayoutConfig, PlayoutCounters, Source,
+};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{Packet, Payload, Ports, RtpDatagram, SequenceNumber, ServiceCode};
 
@@ -427,6 +429,14 @@ impl<F: Ccids + Clone> ReceivingEnd for DccpReceiver<F> {
 
     fn poll_displayed(&mut self) -> Option<(StreamId, DisplayedFrame)> {
         Some((StreamId(0), self.playout.poll()?))
+    }
+
+    fn poll_given_up(&mut self) -> Option<(StreamId, IncompleteFrame)> {
+        Some((StreamId(0), self.playout.poll_given_up()?))
+    }
+
+    fn waiting(&self, tell: &mut dyn FnMut(StreamId, &IncompleteFrame)) {
+        self.playout.waiting().for_each(|frame| tell(StreamId(0), &frame));
     }
 
     fn playout(&self) -> PlayoutCounters {

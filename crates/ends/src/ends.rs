@@ -6,7 +6,7 @@
 use crate::{EcnCounters, EcnState};
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Assigned, Controller, Limits, Snapshot, StreamId, TimeoutReason, Verb};
-use paceline_media::{DisplayedFrame, PlayoutCounters};
+use paceline_media::{DisplayedFrame, IncompleteFrame, PlayoutCounters};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
 /// Why an end wants to be woken.
@@ -279,6 +279,16 @@ pub trait ReceivingEnd {
     fn poll_displayed(&mut self) -> Option<(StreamId, DisplayedFrame)> {
         None
     }
+
+    /// The next frame that was given up although some of its packets arrived, and its stream: of each stream in the order of capture, with
+    /// the displayed ones. Call until there is none, and before each [`ReceivingEnd::poll_displayed`].
+    #[inline]
+    fn poll_given_up(&mut self) -> Option<(StreamId, IncompleteFrame)> {
+        None
+    }
+
+    /// Tells of the frames that still wait for packets.
+    fn waiting(&self, _tell: &mut dyn FnMut(StreamId, &IncompleteFrame)) {}
 
     /// Counts of playout, over all streams.
     fn playout(&self) -> PlayoutCounters {

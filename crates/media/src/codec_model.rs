@@ -27,6 +27,9 @@ const USED: f64 = 0.97;
 const CORRELATION: f64 = 0.5;
 /// Range of 0.1 bit per pixel over a frame's, by which its size varies more or less: with the root of that.
 const FEWER: (f64, f64) = (0.06, 2.0);
+/// Frames of the buffer from which on x264 gives a frame at most half of what is in it, else all (`ratecontrol.c`,
+/// `max_fill_factor`).
+const LARGE_BUFFER: f64 = 5.0;
 /// Frames over which what frames take too much is saved, or what they save is spent.
 const EVENED: f64 = 10.0;
 /// Frames over which what a key frame takes too much is saved, and the part of a frame that this takes at most.
@@ -41,10 +44,11 @@ params! {
             target_start: Bitrate = Bitrate::from_mbps(1),
         }
         fps: FrameRate = FrameRate::per_second(30), in FPS_MIN, FPS_MAX, "urcp-2013 VII", "Frames per second";
-        sigma: f64 = 0.27, in 0.0, 2.0, "docs/real-video.md", "Standard deviation of the logarithm of a frame's size at 0.1 bit per pixel; more bits vary less, with the root of their number";
+        sigma: f64 = 0.25, in 0.0, 2.0, "docs/real-video.md", "Standard deviation of the logarithm of a frame's size at 0.1 bit per pixel; more bits vary less, with the root of their number";
         refresh_scale: f64 = 1.14, in 1.0, 3.0, "docs/real-video.md", "How much larger frames of at most 0.1 bit per pixel are while a refresh crosses the picture; the others are smaller";
-        key_scale: f64 = 3.0, in 0.0, 100.0, "docs/real-video.md", "How much larger a key frame on demand is; the frames after it are smaller";
-        buffer: Bytes = Bytes::new(12_500), in 100.0, 1e8, "as of kind codec", "Buffer of the encoder's rate control (VBV): the first frame takes 0.85 of it, each of the next two 0.45, whatever the target; no key frame takes more than 0.9, or its share of the rate";
+        key_scale: f64 = 3.51, in 0.0, 100.0, "docs/real-video.md", "How much larger a key frame on demand is at 0.1 bit per pixel; the frames after it are smaller";
+        key_fall: f64 = 0.0, in 0.0, 2.0, "docs/real-video.md", "Exponent of the bits per pixel with which that falls";
+        buffer: Bytes = Bytes::new(12_500), in 100.0, 1e8, "as of kind codec", "Buffer of the encoder's rate control (VBV): the first frame takes 0.85 of it, each of the next two 0.45, whatever the target; no key frame takes more than all of it, or half if it holds five frames";
         seed: Option<u64> = None, else "the run's, by the stream's name", in 0.0, f64::INFINITY, "", "Seed of the sizes";
     }
         /// How the frames look.
@@ -72,40 +76,36 @@ names! {
 impl ClipPreset {
     /// The clip under x264, by `paceline.video.model.fit`; where the tables say nothing, a like clip.
     pub fn params(self) -> CodecModelParams {
-        let newsreader = [36.41, 2.29, 24.41, 16.27, 37.6];
-        let carphone = [31.65, 2.55, 18.02, 12.81, 30.0];
+        let newsreader = ([36.41, 2.29, 24.41, 15.12, 37.6], [0.25, 1.14, 3.51, 0.0]);
+        let sports = ([15.46, 0.8, 12.83, 13.57, 23.8], [0.22, 1.0, 2.54, 0.0]);
+        let carphone = ([31.65, 2.55, 18.02, 12.17, 30.0], [0.42, 1.06, 5.85, 0.66]);
+        let big_buck_bunny = ([33.47, 3.37, 15.85, 14.34, 40.1], [0.35, 1.03, 2.94, 0.0]);
         match self {
-            ClipPreset::Newsreader => {
-                fitted([39.94, 3.28, -0.33, 0.11], newsreader, [0.27, 1.14], (352, 288))
-            }
-            ClipPreset::Sports => {
-                fitted([25.91, 3.58, 0.26, 0.32], [15.46, 0.8, 12.83, 15.77, 23.8], [0.21, 1.0], (352, 288))
-            }
-            ClipPreset::Carphone => fitted([33.56, 3.35, 0.04, 0.23], carphone, [0.38, 1.06], (176, 144)),
-            ClipPreset::BigBuckBunny => {
-                fitted([35.65, 3.58, 0.09, 0.14], [33.47, 3.37, 15.85, 15.05, 40.1], [0.32, 1.03], (352, 288))
-            }
-            ClipPreset::News => fitted([39.92, 4.11, 0.0, 0.11], newsreader, [0.27, 1.14], (640, 360)),
-            ClipPreset::Foreman => fitted([39.92, 2.32, -0.35, 0.23], carphone, [0.38, 1.06], (1280, 720)),
+            ClipPreset::Newsreader => fitted([39.94, 3.28, -0.33, 0.1, 1.82], newsreader, (352, 288)),
+            ClipPreset::Sports => fitted([25.91, 3.58, 0.26, 0.32, 1.16], sports, (352, 288)),
+            ClipPreset::Carphone => fitted([33.56, 3.35, 0.04, 0.23, 1.28], carphone, (176, 144)),
+            ClipPreset::BigBuckBunny => fitted([35.65, 3.58, 0.09, 0.14, 1.35], big_buck_bunny, (352, 288)),
+            ClipPreset::News => fitted([39.92, 4.11, 0.0, 0.1, 1.82], newsreader, (640, 360)),
+            ClipPreset::Foreman => fitted([39.92, 2.32, -0.35, 0.23, 1.28], carphone, (1280, 720)),
         }
     }
 }
 
-/// Parameters of a clip: of whole frames, of what lacks, of the sizes of frames, and of the pictures.
+/// Parameters of a clip: of whole frames, of pictures that lack something and of the sizes of frames, and the pictures' size.
 fn fitted(
-    coded: [f64; 4],
-    lacking: [f64; 5],
-    sizes: [f64; 2],
+    coded: [f64; 5],
+    (lacking, sizes): ([f64; 5], [f64; 4]),
     (width, height): (u64, u64),
 ) -> CodecModelParams {
-    let [psnr, slope, curvature, own_share] = coded;
+    let [psnr, slope, curvature, own_share, kept_scale] = coded;
     let [freeze_psnr, freeze_slope, freeze_least, unseen_psnr, concealed_psnr] = lacking;
-    let [sigma, refresh_scale] = sizes;
+    let [sigma, refresh_scale, key_scale, key_fall] = sizes;
     let quality = QualityParams {
         psnr,
         slope,
         curvature,
         own_share,
+        kept_scale,
         freeze_psnr,
         freeze_slope,
         freeze_least,
@@ -115,7 +115,7 @@ fn fitted(
         height,
         ..QualityParams::default()
     };
-    CodecModelParams { sigma, refresh_scale, quality, ..CodecModelParams::default() }
+    CodecModelParams { sigma, refresh_scale, key_scale, key_fall, quality, ..CodecModelParams::default() }
 }
 
 /// Frames of the size that an encoder at a constant rate would make.
@@ -129,8 +129,7 @@ pub struct CodecModel {
     deviation: f64,
     /// Frames' worth by which ordinary frames were larger than their mean, and which have not been saved since.
     owed: f64,
-    /// Frames since a refresh began or a key frame came.
-    passed: u64,
+    refresh: Refresh,
     key_requested: bool,
     /// Bytes by which key frames exceeded their share of the rate, and which have not been saved since.
     excess: f64,
@@ -145,7 +144,7 @@ impl CodecModel {
             random: RandomStream::new(params.seed.unwrap_or(seed), "media.codec_model"),
             deviation: 0.0,
             owed: 0.0,
-            passed: 0,
+            refresh: Refresh::new(&params.quality, params.fps),
             key_requested: false,
             excess: 0.0,
             params,
@@ -154,10 +153,11 @@ impl CodecModel {
 
     /// Size of the next frame, before it is rounded.
     fn bytes(&mut self, id: u64, key: bool) -> f64 {
-        let CodecModelParams { sigma, key_scale, buffer, quality, .. } = self.params;
+        let CodecModelParams { sigma, key_scale, key_fall, buffer, quality, .. } = self.params;
         let share = USED * self.target / 8.0 / self.params.fps.as_fps_f64();
         let pixels = (quality.width * quality.height).max(1) as f64;
-        let fewer = (BITS_PER_PIXEL * pixels / (share * 8.0).max(1.0)).clamp(FEWER.0, FEWER.1);
+        let more = (share * 8.0).max(1.0) / (BITS_PER_PIXEL * pixels);
+        let fewer = (1.0 / more).clamp(FEWER.0, FEWER.1);
         let sigma = sigma * libm::sqrt(fewer);
         let own = libm::sqrt(1.0 - CORRELATION * CORRELATION);
         self.deviation = CORRELATION * self.deviation + own * self.random.normal();
@@ -165,43 +165,82 @@ impl CodecModel {
         let varied = libm::exp(sigma * self.deviation - sigma * sigma / 2.0);
         let varied = (varied - self.owed / EVENED).max(0.2);
         self.owed += varied - 1.0;
-        let varied = varied * self.refresh(key, fewer);
+        let refreshed = self.refreshed(key, fewer);
         let buffer = buffer.as_u64() as f64;
         if let Some(part) = BEGINNING.get(id as usize) {
             return (part * buffer).max(share);
         }
         if key {
-            let most = share.max(0.9 * buffer);
-            let bytes = (key_scale * share - self.excess).max(share).min(most);
+            let most = if buffer < LARGE_BUFFER * share { buffer } else { buffer / 2.0 };
+            let key_scale = key_scale * libm::pow(more, -key_fall);
+            let bytes = (key_scale * share * varied - self.excess).max(share).min(most.max(share));
             self.excess = (self.excess + bytes - share).max(0.0);
             return bytes;
         }
+        let varied = varied * refreshed;
         let saved = (self.excess / SAVING.0).min(SAVING.1 * share * varied);
         self.excess -= saved;
         share * varied - saved
     }
 
     /// How much larger a frame is for the refresh that crosses the picture, or smaller for want of one.
-    fn refresh(&mut self, key: bool, fewer: f64) -> f64 {
-        let CodecModelParams { refresh_scale, fps, quality, .. } = self.params;
-        let (columns, period) = refresh_of(&quality, fps);
-        // After a key frame the next refresh begins a period later.
-        self.passed = if key { columns } else { (self.passed + 1) % period };
-        if columns >= period {
+    fn refreshed(&mut self, key: bool, fewer: f64) -> f64 {
+        if key {
+            self.refresh.on_key_frame();
+        } else {
+            self.refresh.pass();
+        }
+        let Refresh { columns, period, waits, .. } = self.refresh;
+        if columns >= period || waits {
             return 1.0;
         }
         let (columns, period) = (columns as f64, period as f64);
-        let scale = 1.0 + (refresh_scale - 1.0).max(0.0) * fewer.min(1.0);
+        let scale = 1.0 + (self.params.refresh_scale - 1.0).max(0.0) * fewer.min(1.0);
         let scale = scale.min(0.9 * period / columns);
-        if (self.passed as f64) < columns { scale } else { (period - scale * columns) / (period - columns) }
+        if self.refresh.left() > 0 { scale } else { (period - scale * columns) / (period - columns) }
     }
 }
 
-/// Frames that a refresh of the picture takes, and those from one to the next.
-fn refresh_of(quality: &QualityParams, fps: FrameRate) -> (u64, u64) {
-    let period = quality.refresh.as_secs_f64().max(0.0) * fps.as_fps_f64();
-    let period = (period + 0.5).max(1.0) as u64;
-    (quality.width.div_ceil(COLUMN).clamp(1, period), period)
+/// Where the refresh of the picture is: a column per frame, from one side to the other, once in each period.
+#[derive(Clone, Copy, Debug)]
+struct Refresh {
+    /// Frames that it takes, and those from one to the next.
+    columns: u64,
+    period: u64,
+    /// Frames since it began, or since the key frame.
+    passed: u64,
+    /// Whether the first one after a key frame has still to begin: it does a period later (x264 `encoder.c`, `i_last_keyframe`).
+    waits: bool,
+}
+
+impl Refresh {
+    /// The refresh right after a key frame.
+    fn new(quality: &QualityParams, fps: FrameRate) -> Refresh {
+        let period = quality.refresh.as_secs_f64().max(0.0) * fps.as_fps_f64();
+        let period = (period + 0.5).max(1.0) as u64;
+        let columns = quality.width.div_ceil(COLUMN).clamp(1, period);
+        Refresh { columns, period, passed: 0, waits: true }
+    }
+
+    /// A key frame has come.
+    fn on_key_frame(&mut self) {
+        (self.passed, self.waits) = (0, true);
+    }
+
+    /// A frame passes. Whether the next refresh begins behind it.
+    fn pass(&mut self) -> bool {
+        self.passed += 1;
+        let begins = self.passed >= self.period;
+        if begins {
+            (self.passed, self.waits) = (0, false);
+        }
+        begins
+    }
+
+    /// Columns that it has still to cross.
+    fn left(&self) -> u64 {
+        if self.waits { 0 } else { self.columns.saturating_sub(self.passed) }
+    }
 }
 
 impl MediaSource for CodecModel {

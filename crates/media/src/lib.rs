@@ -73,8 +73,8 @@ pub use frame_rate::FrameRate;
 pub use frame_trace::{FrameTrace, FrameTraceFormat, TraceFrame};
 pub use generate::{FRAME_PRESETS, FramePreset, FramePresetName, FrameSizeParams, frame_sizes};
 pub use playout::{
-    AdaptiveParams, ArrivedPacket, DisplayedFrame, FixedPlayout, FrameDelayParts, GivenUp, ImmediatePlayout,
-    Playout, PlayoutConfig, PlayoutCounters, StreamPlayout,
+    AdaptiveParams, ArrivedPacket, DisplayedFrame, FixedPlayout, FrameDelayParts, ImmediatePlayout,
+    IncompleteFrame, Playout, PlayoutConfig, PlayoutCounters, StreamPlayout,
 };
 pub use rfc8593::{FrameLadder, LadderError, Rung, VideoModel, VideoModelKind, VideoModelParams};
 pub use send_queue::{Discarded, QueuedPacket, SendQueue};

@@ -9,7 +9,9 @@ use super::reports::PacketReports;
 use paceline_cc::shared_bottleneck::{Params, SummaryEnd};
 use paceline_cc::{Arrival, NoReceiverHalf, ReceiverHalf, ReceiverReport, StreamId};
 use paceline_ends::{Follows, PathFacts, Reason, Received, ReceivingEnd, Transmit};
-use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, PlayoutCounters};
+use paceline_media::{
+    ArrivedPacket, DisplayedFrame, IncompleteFrame, Playout, PlayoutConfig, PlayoutCounters,
+};
 use paceline_units::{Bytes, Ecn, Time};
 
 /// Receives the streams of one flow. Where the controller has a receiver half, its reports replace RFC 8888's.
@@ -248,6 +250,20 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
     #[inline]
     fn poll_displayed(&mut self) -> Option<(StreamId, DisplayedFrame)> {
         (0..).map(StreamId).zip(&mut self.playouts).find_map(|(id, playout)| Some((id, playout.poll()?)))
+    }
+
+    #[inline]
+    fn poll_given_up(&mut self) -> Option<(StreamId, IncompleteFrame)> {
+        (0..)
+            .map(StreamId)
+            .zip(&mut self.playouts)
+            .find_map(|(id, playout)| Some((id, playout.poll_given_up()?)))
+    }
+
+    fn waiting(&self, tell: &mut dyn FnMut(StreamId, &IncompleteFrame)) {
+        for (id, playout) in (0..).map(StreamId).zip(&self.playouts) {
+            playout.waiting().for_each(|frame| tell(id, &frame));
+        }
     }
 
     fn playout(&self) -> PlayoutCounters {

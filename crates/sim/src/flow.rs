@@ -192,7 +192,11 @@ impl<E: Ends> Flow<E> {
             let tick = self.receiver_ticker.before(until);
             self.run_receiver(tick.map_or(until, Tick::covers), net);
             let Some(tick) = tick else { break };
-            self.wiring.recorder.tick_receiver(tick, self.receiver.playout());
+            let recorder = &mut self.wiring.recorder;
+            if let Tick::End(_) = tick {
+                self.receiver.waiting(&mut |stream, frame| recorder.given_up(stream, frame));
+            }
+            recorder.tick_receiver(tick, self.receiver.playout());
             self.receiver_ticker.pass(tick);
         }
     }
@@ -416,7 +420,11 @@ impl<E: Ends> Flow<E> {
                 }
                 None => break,
             };
-            while let Some((stream, frame)) = self.receiver.poll_displayed() {
+            loop {
+                while let Some((stream, frame)) = self.receiver.poll_given_up() {
+                    self.wiring.recorder.given_up(stream, &frame);
+                }
+                let Some((stream, frame)) = self.receiver.poll_displayed() else { break };
                 self.wiring.recorder.displayed(stream, &frame);
                 if let (true, Some(watch)) = (E::CARRIES_BYTES, &mut self.wiring.watch) {
                     watch.frame_displayed(stream, &frame);

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from paceline.video.decoder import Decoder
 from paceline.video.encoded import Request
-from paceline.video.encoder import X264, payload
+from paceline.video.encoder import LOWEST_KBPS, X264, payload
 from paceline.video.estimate import estimate
 from paceline.video.quality import Meter
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from paceline.video.clips import Clip
+
+Coded: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
+"""Bits per pixel and PSNR in dB of frames."""
 
 BITS_PER_PIXEL = 0.1
 """Where the model's parabola begins."""
@@ -28,10 +31,22 @@ FITTED_RATES = (0.02, 0.05, 0.15, 0.4, 1.2)
 """Bits per pixel at which a clip is encoded to fit the parabola."""
 ESTIMATED_RATES = (0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.2)
 """Bits per pixel at which the parabola follows an estimate."""
-KEYED_RATES = (0.05, 0.1, 0.3)
-"""Bits per pixel at which key frames are compared with the frames before them."""
+KEYED_RATES = (0.05, 0.1, 0.2)
+"""Bits per pixel at which key frames are compared with the frames before them, and with those after them."""
 KEYS = range(75, 275, 25)
 """Frames that are key frames then."""
+SELDOM_KEYS = range(75, 315, 60)
+"""Frames that are key frames for what is kept while nothing is refreshed: a refresh begins 60 frames after one."""
+GROWN = 20
+"""Frames after a key frame by which its own bits no longer tell."""
+KEPT_SCALES = (1.0, 6.0)
+"""Bounds of how many times the bits of its frames a picture comes to."""
+USED = 0.97
+"""Part of the rate that x264 makes of its target."""
+LARGE_BUFFER = 5
+"""Frames of the buffer from which on x264 gives a frame half of what is in it (ratecontrol.c, max_fill_factor)."""
+USUAL = {"kept_scale": 1.3, "key_scale": 2.8, "key_fall": 0.2}
+"""An estimate's parameters of key frames: about the medians of ten clips by x264."""
 LOSSES = 12
 """Slices that are taken away, one at a time, for what concealment leaves."""
 SETTLED = 75
@@ -69,9 +84,7 @@ def constant(rate: float) -> Callable[[int], float]:
     return lambda _: rate
 
 
-def coded(
-    clip: Clip, bits_per_pixel: Callable[[int], float], frames: range, keys: range = range(0)
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def coded(clip: Clip, bits_per_pixel: Callable[[int], float], frames: range, keys: range = range(0)) -> Coded:
     """Bits per pixel and PSNR in dB of these frames of the clip, encoded from its beginning at the rate of each.
 
     `keys` are key frames beside the first.
@@ -101,9 +114,11 @@ def fit(clip: Clip) -> dict[str, float]:
     low = [bits for bits, _ in points[1:3]]
     sigma = np.mean([np.std(np.log(bits)) for bits in low])
     found = _parabola(doublings, [float(np.mean(psnr)) for _, psnr in points])
-    found |= {"own_share": _own_share(clip, found)} | _frozen(clip)
+    keyed = {rate: coded(clip, constant(rate), range(KEYS.start, KEYS.stop), KEYS) for rate in KEYED_RATES}
+    found |= _frozen(clip) | _own_share(keyed, found) | _key_sizes(clip, keyed)
+    found |= _kept_scale(clip, found) | _unseen(clip) | _damaged(clip) | _size(clip)
     refresh = float(np.mean([_refresh_scale(clip, bits) for bits in low]))
-    return found | {"sigma": float(sigma), "refresh_scale": refresh} | _damaged(clip) | _size(clip)
+    return found | {"sigma": float(sigma), "refresh_scale": refresh}
 
 
 def estimated(clip: Clip) -> dict[str, float]:
@@ -121,7 +136,7 @@ def estimated(clip: Clip) -> dict[str, float]:
     # A column that is refreshed costs its part of a key frame, most of which is not saved elsewhere at once.
     refresh = 1 + SPENT_ON_REFRESH * (1 / own_share - 1) / _columns(clip)
     found_sizes = {"own_share": own_share, "refresh_scale": min(refresh, 3.0)}
-    return parabola | found_sizes | frozen | {"concealed_psnr": concealed} | _size(clip)
+    return parabola | found_sizes | USUAL | frozen | {"concealed_psnr": concealed} | _size(clip)
 
 
 def _parabola(doublings: list[float], psnr: list[float]) -> dict[str, float]:
@@ -163,16 +178,72 @@ def _refresh_scale(clip: Clip, bits: NDArray[np.float64]) -> float:
     return float(np.clip(scale, 1.0, 3.0))
 
 
-def _own_share(clip: Clip, parabola: dict[str, float]) -> float:
+def _own_share(keyed: dict[float, Coded], parabola: dict[str, float]) -> dict[str, float]:
     """How much of a frame's quality its own bits make: a key frame has it from that share of its bits alone."""
     import numpy as np
 
     found = []
-    for rate in KEYED_RATES:
-        bits, psnr = coded(clip, constant(rate), range(KEYS.start, KEYS.stop), KEYS)
+    for bits, psnr in keyed.values():
         for frame in range(0, len(bits), KEYS.step):
             found.append(_bits_per_pixel(parabola, float(psnr[frame])) / bits[frame])
-    return float(np.clip(np.exp(np.mean(np.log(found))), *OWN_SHARE))
+    return {"own_share": float(np.clip(np.exp(np.mean(np.log(found))), *OWN_SHARE))}
+
+
+def _key_sizes(clip: Clip, keyed: dict[float, Coded]) -> dict[str, float]:
+    """How much larger than the others key frames are, of those that the buffer does not cut."""
+    import numpy as np
+
+    scales, largest = [], 1.0
+    for rate, (bits, _) in keyed.items():
+        share = rate * clip.size[0] * clip.size[1] / 8
+        most = SETTINGS["buffer"] / share / (2 if SETTINGS["buffer"] >= LARGE_BUFFER * share else 1)
+        scale = float(np.mean(bits[:: KEYS.step])) / rate / USED
+        largest = max(largest, scale)
+        if scale < 0.8 * most:
+            scales.append((math.log(rate / BITS_PER_PIXEL), math.log(max(1.0, scale))))
+    if len(scales) < 2:
+        return {"key_scale": largest, "key_fall": 0.0}
+    rates, logarithms = np.array(scales).T
+    fall, at_begin = np.polyfit(rates, logarithms, 1)
+    if fall >= 0:
+        # It falls or stays: more bits make no key frame larger than the others' multiple.
+        fall, at_begin = 0.0, float(np.mean(logarithms))
+    return {"key_scale": math.exp(at_begin), "key_fall": min(2.0, abs(float(fall)))}
+
+
+def _kept_scale(clip: Clip, found: dict[str, float]) -> dict[str, float]:
+    """How many times its frames' bits a picture comes to between key frames so near that nothing is refreshed."""
+    import numpy as np
+
+    frames = range(SELDOM_KEYS.start, SELDOM_KEYS.stop)
+    runs = [coded(clip, constant(rate), frames, SELDOM_KEYS) for rate in KEYED_RATES]
+
+    def off(scale: float) -> float:
+        errors = []
+        for bits, psnr in runs:
+            kept = 0.0
+            for frame, own in enumerate(bits):
+                after = frame % SELDOM_KEYS.step
+                kept = found["own_share"] * own + (kept * (1 - found["own_share"] / scale) if after else 0.0)
+                if after >= GROWN:
+                    errors.append(float(predicted(found, [kept])[0]) - float(psnr[frame]))
+        return abs(float(np.mean(errors)))
+
+    return {"kept_scale": float(min(np.geomspace(*KEPT_SCALES, 37), key=off))}
+
+
+def _unseen(clip: Clip) -> dict[str, float]:
+    """PSNR of a first frame as a decoder shows it from the first slice alone, against all pictures of the clip."""
+    import numpy as np
+
+    encoder = X264(SETTINGS, clip)
+    slices = encoder.encode(Request(LOWEST_KBPS, True)).slices
+    if len(slices) < 2:
+        return {}
+    picture, meter = Decoder(encoder.parameter_sets).decode(0, slices[:1]), Meter(clip)
+    some = range(0, len(clip.pictures), max(1, len(clip.pictures) // 50))
+    psnr = [meter.compare(picture, index)[0] for index in some]
+    return {"unseen_psnr": float(np.mean(psnr))}
 
 
 def _bits_per_pixel(parabola: dict[str, float], psnr: float) -> float:

@@ -1,8 +1,8 @@
 //! How pictures look that nobody has: by the size of their frames, by what lacks, and by what was shown before.
 
-use super::damage::Damage;
-use super::refresh_of;
-use crate::{DisplayedFrame, FrameRate, GivenUp};
+use super::Refresh;
+use super::damage::{ALL, Damage, NONE, Rows, mean, rows_of};
+use crate::{DisplayedFrame, FrameRate, IncompleteFrame};
 use paceline_units::{Bytes, Time, TimeDelta, params};
 
 /// Bits per pixel at which the parabola begins.
@@ -21,11 +21,12 @@ params! {
         psnr: f64 = 39.94, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of a frame of 0.1 bit per pixel";
         slope: f64 = 3.28, in 0.0, 20.0, "docs/real-video.md", "PSNR that twice the bits add there, in dB";
         curvature: f64 = -0.33, in -2.0, 2.0, "docs/real-video.md", "Change of that gain with the square of the doublings, in dB";
-        own_share: f64 = 0.11, in 0.01, 1.0, "docs/real-video.md", "How much of a frame's quality its own bits make; the rest is kept of the frames before it, back to a key frame";
+        own_share: f64 = 0.1, in 0.01, 1.0, "docs/real-video.md", "How much of a frame's quality its own bits make; the rest is kept of the frames before it, back to a key frame";
+        kept_scale: f64 = 1.82, in 1.0, 20.0, "docs/real-video.md", "How many times the bits of its frames a picture comes to while nothing is refreshed, from a key frame to the refresh a period later";
         freeze_psnr: f64 = 36.41, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of a picture against the one before it";
         freeze_slope: f64 = 2.29, in 0.0, 20.0, "docs/real-video.md", "PSNR that twice the distance takes, in dB";
         freeze_least: f64 = 24.41, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of a picture against one long before it: no distance takes more";
-        unseen_psnr: f64 = 16.27, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of what is shown before the first frame has come";
+        unseen_psnr: f64 = 15.12, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of what is shown before the first frame has come";
         width: u64 = 352, in 16.0, 16384.0, "urcp-2013 VII: CIF", "Width of the pictures in pixels";
         height: u64 = 288, in 16.0, 16384.0, "urcp-2013 VII: CIF", "Height of the pictures in pixels";
         concealed_psnr: f64 = 37.6, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of the part of a picture whose packets were lost and which the decoder conceals";
@@ -50,12 +51,14 @@ pub struct QualityModel {
     interval: f64,
     /// Capture time of the first frame, where it is known.
     begin: Option<Time>,
-    /// Capture time of the newest frame shown in time, and from there to its display.
-    last: Option<(Time, TimeDelta)>,
+    /// Capture time of the newest frame of which anything was decoded.
+    last: Option<Time>,
+    /// From the capture of a frame to its display.
+    delay: TimeDelta,
     /// Whether anything of the clip has been shown.
     has_picture: bool,
-    /// Frames that came in part, or late, since the newest frame shown in time.
-    missed: GivenUp,
+    /// Frames since the newest of which anything was decoded.
+    distance: u64,
     /// Bytes per frame that the picture's quality follows from.
     bytes: f64,
     /// Mean squared error that coding left, and that of damage which spreads to the pictures after it.
@@ -67,17 +70,20 @@ impl QualityModel {
     /// A judge of frames of this rate.
     pub fn new(params: QualityParams, fps: FrameRate) -> QualityModel {
         let interval = 1e9 / fps.as_fps_f64();
-        let most = error_of(params.freeze_least.min(params.unseen_psnr));
         QualityModel {
             params,
             interval,
             begin: None,
             last: None,
+            delay: TimeDelta::ZERO,
             has_picture: false,
-            missed: GivenUp::default(),
+            distance: 0,
             bytes: 0.0,
             coding: 0.0,
-            damage: Damage::new(refresh_of(&params, fps), most),
+            damage: Damage::new(
+                Refresh::new(&params, fps),
+                error_of(params.freeze_least.min(params.freeze_psnr)),
+            ),
         }
     }
 
@@ -105,110 +111,124 @@ impl QualityModel {
         fallen.max(freeze_least.min(freeze_psnr)).clamp(PSNR.0, PSNR.1)
     }
 
-    /// A frame is shown. A late frame counts as missed, but for its packets that were in time.
+    /// A frame is shown. Of a late one the packets are decoded that were in time.
     pub fn on_displayed(&mut self, frame: &DisplayedFrame) -> Judged {
-        if self.last.is_some_and(|(last, _)| frame.captured <= last) {
-            return Judged::default();
-        }
-        self.missed += frame.given_up;
+        let DisplayedFrame { captured, key, bytes, in_time, packets, .. } = *frame;
         if frame.late {
-            self.missed += in_time(frame);
+            let late = packets.saturating_sub(in_time);
+            return self.on_incomplete(&IncompleteFrame {
+                captured,
+                key,
+                bytes,
+                in_time,
+                late,
+                gaps: 0,
+                behind: None,
+            });
+        }
+        if !self.is_next(captured) {
             return Judged::default();
         }
-        let mut judged = Judged::default();
+        let missed = self.missed_until(captured);
+        // Where the wire does not say it, the first frame is a key frame if nothing was missed.
+        let key = key.unwrap_or(self.last.is_none() && missed == 0);
+        self.delay = frame.displayed - captured;
+        self.decode(captured, missed, bytes.as_u64() as f64, key, &ALL)
+    }
+
+    /// A frame is decoded without some of its packets, or not at all where none was in time.
+    pub fn on_incomplete(&mut self, frame: &IncompleteFrame) -> Judged {
+        let arrived = (frame.in_time + frame.late) as f64;
+        if frame.in_time == 0 || !self.is_next(frame.captured) {
+            return Judged::default();
+        }
+        // Packets that are missing behind it are its own and those of the missing frames after it, which are as large: how many those
+        // are is known only later, and mostly it is none.
+        let known = arrived + frame.gaps as f64;
+        let packets = known + frame.behind.map_or(0, |behind| behind.max(1)) as f64;
+        let in_time = frame.in_time as f64;
+        // Late packets are the last ones.
+        let came = if frame.gaps == 0 {
+            rows_of(in_time, 1.0, packets)
+        } else {
+            rows_of(known, in_time / known, packets)
+        };
+        let bytes = frame.bytes.as_u64() as f64 * packets / arrived;
         let missed = self.missed_until(frame.captured);
-        self.miss(missed, &mut judged);
-        self.show(frame, missed);
-        judged.add(psnr_of(self.error()));
-        judged
+        self.decode(frame.captured, missed, bytes, frame.key == Some(true), &came)
     }
 
     /// Nothing more is shown by `at`: the last picture stays for those frames that are due until then.
     pub fn finish(&mut self, at: Time) -> Judged {
         let mut judged = Judged::default();
-        let delay = self.last.map_or(TimeDelta::ZERO, |(_, delay)| delay);
-        let end = at - delay;
-        if self.last.map(|(last, _)| last).or(self.begin).is_some_and(|since| since < end) {
-            let missed = self.missed_until(end);
-            self.miss(missed, &mut judged);
-            self.last = Some((end, delay));
+        let end = at - self.delay;
+        if self.last.or(self.begin).is_some_and(|since| since < end) {
+            self.freeze(self.missed_until(end), &mut judged);
+            self.last = Some(end);
         }
         judged
     }
 
-    /// Frames captured before `at` and after the newest that was shown, or from the stream's beginning.
+    /// Whether a frame is behind all that were decoded.
+    fn is_next(&self, captured: Time) -> bool {
+        self.last.is_none_or(|last| captured > last)
+    }
+
+    /// Frames captured before `at` and after the newest that was decoded, or from the stream's beginning.
     fn missed_until(&self, at: Time) -> u64 {
         let intervals = |since: Time| ((at - since).as_nanos().max(0) as f64 / self.interval + 0.5) as u64;
         match (self.last, self.begin) {
-            (Some((last, _)), _) => intervals(last).saturating_sub(1),
+            (Some(last), _) => intervals(last).saturating_sub(1),
             (None, begin) => begin.map_or(0, intervals),
         }
     }
 
-    fn show(&mut self, frame: &DisplayedFrame, missed: u64) {
-        let bytes = frame.bytes.as_u64() as f64;
-        let is_first = self.last.is_none();
-        // Where the wire does not say it, the first frame is one if nothing was missed.
-        if frame.key.unwrap_or(is_first && missed == 0) {
-            self.damage.replace(0.0);
-            self.bytes = 0.0;
+    /// A frame of `bytes` is decoded of which these shares of the rows came, after `missed` others of which nothing did. Rows that did not
+    /// come are concealed: they stay, as the decoder guesses that they have moved.
+    fn decode(&mut self, captured: Time, missed: u64, bytes: f64, key: bool, came: &Rows) -> Judged {
+        let mut judged = Judged::default();
+        self.freeze(missed, &mut judged);
+        if self.has_picture {
+            if self.distance > 0 {
+                self.damage.add(error_of(self.frozen(self.distance)), &ALL);
+            }
         } else {
-            self.damage.pass(1);
-            if is_first {
-                self.bytes = bytes;
-            }
+            self.damage.fill(error_of(self.params.unseen_psnr));
+            self.has_picture = true;
         }
-        self.bytes += self.params.own_share * (bytes - self.bytes);
+        self.distance = 0;
+        self.damage.pass(came);
+        let share = mean(came);
+        if key {
+            self.damage.replace(came);
+            self.bytes *= 1.0 - share;
+        } else if self.bytes == 0.0 {
+            self.bytes = bytes;
+        }
+        let QualityParams { own_share, kept_scale, concealed_psnr, .. } = self.params;
+        // A refresh takes what was kept above the mean.
+        let kept = if self.damage.is_refreshed() { 1.0 } else { kept_scale };
+        self.bytes += own_share * share * (bytes - self.bytes / kept);
+        self.damage.add(error_of(concealed_psnr), &came.map(|came| 1.0 - came));
         self.coding = error_of(self.coded_by(self.bytes));
-        self.last = Some((frame.captured, frame.displayed - frame.captured));
-        (self.has_picture, self.missed) = (true, GivenUp::default());
-    }
-
-    /// A number of frames were not shown as they were sent. A key frame of them that came in part is a new beginning; the others
-    /// are taken to be spread evenly among those, and what came in part to be before what came not at all.
-    fn miss(&mut self, frames: u64, judged: &mut Judged) {
-        if frames == 0 || frames >= LONGEST_FREEZE {
-            return;
-        }
-        let partial = self.missed.frames.min(frames);
-        let lacking = lacking_share(self.missed, frames, partial);
-        if !self.has_picture {
-            self.damage.replace(error_of(self.params.unseen_psnr));
-        }
-        let (keys, begins_with_key) = (self.missed.keys.min(partial), self.last.is_none());
-        let pieces = keys + u64::from(keys == 0 || !begins_with_key);
-        let of_piece = |all: u64, piece: u64| all * (piece + 1) / pieces - all * piece / pieces;
-        for piece in 0..pieces {
-            if piece + keys >= pieces {
-                self.damage.replace(lacking * (self.error() + error_of(self.params.concealed_psnr)));
-                self.has_picture = true;
-            }
-            self.conceal(of_piece(partial, piece), lacking, judged);
-            self.freeze(of_piece(frames - partial, piece), judged);
-        }
+        self.last = Some(captured);
+        judged.add(psnr_of(self.error()));
+        judged
     }
 
     /// A number of frames are not there at all: the last picture stays.
     fn freeze(&mut self, frames: u64, judged: &mut Judged) {
-        let shown = self.error();
-        for distance in 1..=frames {
-            let moved = if self.has_picture { error_of(self.frozen(distance)) } else { 0.0 };
-            judged.add(psnr_of(shown + moved));
+        if frames >= LONGEST_FREEZE {
+            return;
         }
-        self.damage.pass(frames);
-        if !self.has_picture {
-            self.damage.fill(error_of(self.params.unseen_psnr));
-        } else if frames > 0 {
-            self.damage.add(error_of(self.frozen(frames)));
-        }
-    }
-
-    /// A number of frames lack this share of their packets: each is shown, with that share of it concealed.
-    fn conceal(&mut self, frames: u64, lacking: f64, judged: &mut Judged) {
         for _ in 0..frames {
-            self.damage.pass(1);
-            self.damage.add(lacking * error_of(self.params.concealed_psnr));
-            judged.add(psnr_of(self.error()));
+            self.distance += 1;
+            self.damage.pass(&NONE);
+            judged.add(if self.has_picture {
+                psnr_of(self.coding + self.damage.error_of_still(error_of(self.frozen(self.distance))))
+            } else {
+                self.params.unseen_psnr.clamp(PSNR.0, PSNR.1)
+            });
         }
     }
 
@@ -235,29 +255,6 @@ impl Judged {
         self.frames += 1;
         self.psnr += psnr;
     }
-}
-
-/// The packets in time of a frame that was late as a whole.
-fn in_time(frame: &DisplayedFrame) -> GivenUp {
-    let is_partial = u64::from(frame.in_time > 0);
-    GivenUp {
-        frames: is_partial,
-        keys: if frame.key == Some(true) { is_partial } else { 0 },
-        arrived: frame.in_time,
-        missing: frame.packets.saturating_sub(frame.in_time),
-    }
-}
-
-/// The share of their packets that `partial` of `missed` frames lack on average: each at least one. The others have none,
-/// and are as large.
-fn lacking_share(given_up: GivenUp, missed: u64, partial: u64) -> f64 {
-    let packets = (given_up.arrived + given_up.missing) as f64;
-    if partial == 0 || packets == 0.0 {
-        return 1.0;
-    }
-    let least = (given_up.arrived + partial) as f64;
-    let of_partial = (packets * partial as f64 / missed as f64).max(least);
-    1.0 - given_up.arrived as f64 / of_partial
 }
 
 /// The mean squared error of a PSNR in dB, of pixels from 0 to 255.

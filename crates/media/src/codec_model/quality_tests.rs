@@ -2,7 +2,6 @@ use super::*;
 use crate::FrameDelayParts;
 
 fn shown(number: u64, bytes: u64, late: bool) -> DisplayedFrame {
-    let given_up = GivenUp::default();
     let captured = Time::from_nanos(number * 33_333_333);
     let parts = FrameDelayParts {
         send_queue: None,
@@ -11,17 +10,15 @@ fn shown(number: u64, bytes: u64, late: bool) -> DisplayedFrame {
         dejitter: TimeDelta::ZERO,
     };
     let (bytes, key) = (Bytes::new(bytes), Some(number == 0));
-    DisplayedFrame {
-        captured,
-        displayed: captured,
-        bytes,
-        key,
-        packets: 4,
-        in_time: 0,
-        late,
-        parts,
-        given_up,
-    }
+    DisplayedFrame { captured, displayed: captured, bytes, key, packets: 4, in_time: 0, late, parts }
+}
+
+/// A frame of 1267 B of which so many packets came in time, late, never in between, and never behind.
+fn incomplete(number: u64, [in_time, late, gaps]: [u64; 3], behind: Option<u64>) -> IncompleteFrame {
+    let packets = in_time + late + gaps + behind.unwrap_or(0);
+    let bytes = Bytes::new(1267 * (in_time + late) / packets.max(1));
+    let captured = Time::from_nanos(number * 33_333_333);
+    IncompleteFrame { captured, key: Some(false), bytes, in_time, late, gaps, behind }
 }
 
 /// A judge to whom each frame's own bits are all that count.
@@ -36,6 +33,7 @@ fn judge_with(own_share: f64) -> QualityModel {
         slope: 2.96,
         curvature: -0.29,
         own_share,
+        kept_scale: 1.0,
         freeze_psnr: 36.18,
         freeze_slope: 2.45,
         freeze_least: 23.8,
@@ -76,37 +74,38 @@ fn missed_frames_freeze_and_their_damage_heals() {
 
 #[test]
 fn of_a_frame_that_lacks_a_packet_its_part_is_concealed() {
-    let lacking = |arrived, missing, frames| {
+    let lacking = |frame: Option<IncompleteFrame>| {
         let mut model = judge();
         model.on_displayed(&shown(0, 1267, false));
-        let given_up = GivenUp { frames, keys: 0, arrived, missing };
-        model.on_displayed(&DisplayedFrame { given_up, ..shown(2, 1267, false) })
+        let mut judged = frame.map_or(Judged::default(), |frame| model.on_incomplete(&frame));
+        judged += model.on_displayed(&shown(2, 1267, false));
+        judged
     };
     // One of four packets: a quarter of the error of 37.1 dB is that of 43.1 dB, upon the coding's of 40.5 dB.
-    let (one, frozen) = (lacking(3, 1, 1), lacking(0, 4, 0));
+    let (one, frozen) = (lacking(Some(incomplete(1, [3, 0, 0], Some(1)))), lacking(None));
     assert_eq!((one.frames, frozen.frames), (2, 2));
     assert!((one.psnr - 38.6 - 38.6).abs() < 0.2, "{one:?}");
     assert!(frozen.psnr < one.psnr - 5.0, "{frozen:?}");
-    assert!(lacking(1, 3, 1).psnr < one.psnr);
-    // Numbers that tell too little are bounded.
-    assert!(lacking(0, 0, 1).psnr < lacking(9, 0, 1).psnr);
+    let psnr = |in_time, late, gaps, behind| lacking(Some(incomplete(1, [in_time, late, gaps], behind))).psnr;
+    assert!((psnr(3, 0, 1, None) - one.psnr).abs() < 0.1, "wherever it is");
+    assert!((psnr(3, 1, 0, None) - one.psnr).abs() < 0.1, "or late");
+    assert!(psnr(1, 0, 0, Some(3)) < one.psnr);
+    assert_eq!(psnr(0, 4, 0, None), frozen.psnr, "nothing in time is nothing");
+    // A frame whose end never came lacks a packet at least.
+    assert!(psnr(9, 0, 0, Some(0)) < one.psnr + 3.0);
 }
 
 #[test]
-fn frequent_damage_lasts_no_longer_than_a_single_one() {
-    let given_up = GivenUp { frames: 1, keys: 0, arrived: 3, missing: 1 };
+fn rows_that_lack_again_and_again_leave_the_others_whole() {
     let mut model = judge();
-    let (mut frames, mut psnr) = (0, 0.0);
-    for number in (0..2000).step_by(2) {
-        let judged = model.on_displayed(&DisplayedFrame { given_up, ..shown(number, 1267, false) });
-        if number >= 200 {
-            (frames, psnr) = (frames + judged.frames, psnr + judged.psnr);
-        }
+    model.on_displayed(&shown(0, 1267, false));
+    for number in 1..200 {
+        model.on_incomplete(&incomplete(number, [3, 1, 0], None));
     }
-    // A quarter of a concealed picture every second frame, each of which lasts for 30 frames on average.
-    let damage = error_of(model.params.concealed_psnr) / 4.0 * 15.0;
-    let expected = psnr_of(error_of(40.47) + damage);
-    assert!((psnr / frames as f64 - expected).abs() < 0.2, "{} {expected}", psnr / frames as f64);
+    // The lowest quarter is as it would be if nothing came: 23.8 dB.
+    let expected = psnr_of(error_of(40.47) + error_of(23.8) / 4.0);
+    let found = psnr_of(model.error());
+    assert!((found - expected).abs() < 0.3, "{found} {expected}");
 }
 
 #[test]
@@ -141,8 +140,8 @@ fn a_key_frame_mends_what_is_damaged_whole_or_in_part() {
     let after = |key: Option<bool>, keys: u64| {
         let mut model = judge();
         model.on_displayed(&shown(0, 1267, false));
-        let given_up = GivenUp { frames: 1, keys, arrived: 3, missing: 1 };
-        model.on_displayed(&DisplayedFrame { given_up, key, ..shown(10, 1267, false) });
+        model.on_incomplete(&IncompleteFrame { key: Some(keys > 0), ..incomplete(9, [3, 0, 0], Some(1)) });
+        model.on_displayed(&DisplayedFrame { key, ..shown(10, 1267, false) });
         model.on_displayed(&shown(11, 1267, false)).psnr
     };
     let (not_mended, whole, in_part) = (after(Some(false), 0), after(Some(true), 0), after(Some(false), 1));
@@ -186,9 +185,10 @@ fn of_a_late_frame_the_packets_in_time_are_decoded() {
     let after = |in_time| {
         let mut model = judge();
         model.on_displayed(&shown(0, 1267, false));
-        let late = DisplayedFrame { in_time, ..shown(1, 1267, true) };
-        assert_eq!(model.on_displayed(&late), Judged::default());
-        model.on_displayed(&shown(2, 1267, false)).psnr
+        let mut judged = model.on_displayed(&DisplayedFrame { in_time, ..shown(1, 1267, true) });
+        judged += model.on_displayed(&shown(2, 1267, false));
+        assert_eq!(judged.frames, 2);
+        judged.psnr
     };
     assert!(after(3) > after(0) + 5.0, "{} {}", after(3), after(0));
 }
@@ -198,4 +198,18 @@ fn a_picture_that_stays_falls_no_further_than_any_other_of_the_clip() {
     let model = judge();
     assert!(model.frozen(8) > model.frozen(16));
     assert_eq!((model.frozen(1000), model.frozen(100_000)), (23.8, 23.8));
+}
+
+#[test]
+fn a_still_picture_gains_until_the_refresh_begins_and_falls_then() {
+    let kept = |kept_scale: f64| {
+        let params = QualityParams { kept_scale, ..judge_with(0.1).params };
+        let mut model = QualityModel::new(params, FrameRate::per_second(30));
+        psnr_of_frames(&mut model, 0..120, 1267)
+    };
+    let (still, moving) = (kept(2.0), kept(1.0));
+    assert_eq!(still[0], moving[0], "a key frame has its own bits");
+    assert!(still[..60].is_sorted() && still[59] > moving[59] + 2.3, "{}", still[59]);
+    // The refresh of a picture that was never whole before begins with frame 60.
+    assert!(still[60] < still[59] && still[119] < moving[119] + 0.1, "{} {}", still[60], still[119]);
 }

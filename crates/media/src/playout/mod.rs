@@ -23,7 +23,7 @@ use alloc::collections::VecDeque;
 use delay::DelayEstimate;
 use freeze::FreezeDetector;
 use paceline_units::{Bytes, Time, TimeDelta, kinds, params};
-use pending::PendingFrames;
+use pending::{PendingFrame, PendingFrames};
 use window::{Arrival, SequenceWindow};
 
 kinds! {
@@ -69,6 +69,9 @@ impl Default for PlayoutConfig {
     }
 }
 
+/// Missing packets in front of a frame that are taken to be its own at most.
+const MOST_BEFORE: usize = 64;
+
 /// A media packet that arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArrivedPacket {
@@ -109,30 +112,26 @@ pub struct DisplayedFrame {
     pub late: bool,
     /// Where its delay came from.
     pub parts: FrameDelayParts,
-    /// Frames given up since the frame shown before it.
-    pub given_up: GivenUp,
 }
 
-/// Frames that were given up although some of their packets arrived.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct GivenUp {
-    /// How many they are.
-    pub frames: u64,
-    /// How many of them are key frames, where the wire says so.
-    pub keys: u64,
-    /// Packets of them that arrived by the playout time.
-    pub arrived: u64,
-    /// Packets that did not, of them and of frames between them of which none did.
-    pub missing: u64,
-}
-
-impl core::ops::AddAssign for GivenUp {
-    fn add_assign(&mut self, other: GivenUp) {
-        self.frames += other.frames;
-        self.keys += other.keys;
-        self.arrived += other.arrived;
-        self.missing += other.missing;
-    }
+/// A frame that was given up although some of its packets arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IncompleteFrame {
+    /// Time of the frame's capture.
+    pub captured: Time,
+    /// Whether it is a key frame; none where the wire does not say.
+    pub key: Option<bool>,
+    /// Payload of the packets that arrived.
+    pub bytes: Bytes,
+    /// Packets that arrived by its playout time.
+    pub in_time: u64,
+    /// Packets that arrived later.
+    pub late: u64,
+    /// Packets that are missing before and between those that arrived.
+    pub gaps: u64,
+    /// Packets that are missing behind those, up to the next frame of which any arrived; of this frame, and of frames of which none
+    /// did. None if its last packet arrived.
+    pub behind: Option<u64>,
 }
 
 /// The delay of a frame from capture to display, by where it arose; of the packet of it that arrived last. The parts
@@ -185,10 +184,7 @@ pub struct Playout {
     pending: PendingFrames,
     /// Capture time of the newest frame displayed or given up: nothing up to here is taken any more.
     passed: Option<Time>,
-    /// Highest sequence number of the newest frame displayed.
-    shown_end: Option<u64>,
-    /// Frames given up since then.
-    given_up: GivenUp,
+    given_up: VecDeque<IncompleteFrame>,
     delay: DelayEstimate,
     freezes: FreezeDetector,
     timeout: Option<Time>,
@@ -197,7 +193,7 @@ pub struct Playout {
 }
 
 impl Playout {
-    /// Displayed frames kept for [`Playout::poll`]; with nobody asking, the oldest go.
+    /// Displayed frames kept for [`Playout::poll`], and given up ones for [`Playout::poll_given_up`]; with nobody asking, the oldest go.
     pub const MAX_SHOWN: usize = 1024;
     /// Frames kept at a time; with more, the oldest is shown early, or given up if incomplete.
     pub const MAX_PENDING: usize = 2048;
@@ -210,8 +206,7 @@ impl Playout {
             window: SequenceWindow::new(),
             pending: PendingFrames::new(delay),
             passed: None,
-            shown_end: None,
-            given_up: GivenUp::default(),
+            given_up: VecDeque::new(),
             delay: DelayEstimate::default(),
             freezes: FreezeDetector::default(),
             timeout: None,
@@ -324,6 +319,23 @@ impl Playout {
         self.shown.pop_front()
     }
 
+    /// The next frame given up that nobody has fetched and that was captured before the one that [`Playout::poll`] gives.
+    #[inline]
+    pub fn poll_given_up(&mut self) -> Option<IncompleteFrame> {
+        let next = self.given_up.front()?;
+        if self.shown.front().is_some_and(|shown| shown.captured < next.captured) {
+            return None;
+        }
+        self.given_up.pop_front()
+    }
+
+    /// Frames that wait and lack packets: they are given up if nothing more arrives.
+    pub fn waiting(&self) -> impl Iterator<Item = IncompleteFrame> + '_ {
+        let next = self.pending.iter().skip(1).map(Some).chain([None]);
+        let frames = self.pending.iter().zip(next).filter(|(frame, _)| frame.complete.is_none());
+        frames.map(|(frame, next)| self.incomplete(frame, next))
+    }
+
     /// Counts of frames displayed, late, incomplete and frozen so far.
     #[inline]
     pub fn counters(&self) -> &PlayoutCounters {
@@ -360,10 +372,6 @@ impl Playout {
         let parts = frame.delay_parts(now);
         let (captured, bytes, key) = (frame.captured, frame.bytes, frame.key);
         let (packets, in_time) = (frame.received, frame.in_time);
-        let given_up = core::mem::take(&mut self.given_up);
-        let missing = self.shown_end.map_or(0, |end| self.window.missing(end.saturating_add(1)..frame.low));
-        self.shown_end = Some(frame.high);
-        let given_up = GivenUp { missing: given_up.missing + missing, ..given_up };
         self.shown.push_back(DisplayedFrame {
             captured,
             displayed: now,
@@ -373,7 +381,6 @@ impl Playout {
             in_time,
             late,
             parts,
-            given_up,
         });
     }
 
@@ -381,10 +388,27 @@ impl Playout {
         let Some(frame) = self.pending.take_oldest() else { return };
         self.passed = Some(frame.captured);
         self.counters.incomplete += 1;
-        self.given_up.frames += 1;
-        self.given_up.keys += u64::from(frame.key == Some(true));
-        self.given_up.arrived += frame.in_time;
-        self.given_up.missing += frame.received - frame.in_time;
+        if self.given_up.len() >= Self::MAX_SHOWN {
+            self.given_up.pop_front();
+        }
+        let incomplete = self.incomplete(&frame, self.pending.iter().next());
+        self.given_up.push_back(incomplete);
+    }
+
+    /// A frame that lacks packets, as it is with `next` behind it.
+    fn incomplete(&self, frame: &PendingFrame, next: Option<&PendingFrame>) -> IncompleteFrame {
+        let end = next.map_or(u64::MAX, |next| next.low);
+        let before = (0..frame.low).rev().take_while(|&sequence| !self.window.contains(sequence));
+        let before = if frame.lacks_first() { before.take(MOST_BEFORE).count() as u64 } else { 0 };
+        IncompleteFrame {
+            captured: frame.captured,
+            key: frame.key,
+            bytes: frame.bytes,
+            in_time: frame.in_time,
+            late: frame.received - frame.in_time,
+            gaps: before + (frame.high - frame.low + 1).saturating_sub(frame.received),
+            behind: (!frame.has_end()).then(|| self.window.missing(frame.high.saturating_add(1)..end)),
+        }
     }
 
     fn evict_oldest(&mut self, now: Time) {
@@ -401,7 +425,6 @@ impl Playout {
             self.evict_oldest(now);
         }
         self.passed = None;
-        (self.shown_end, self.given_up) = (None, GivenUp::default());
         self.timeout = None;
         self.delay = DelayEstimate::default();
     }

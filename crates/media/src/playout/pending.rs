@@ -88,6 +88,16 @@ impl PendingFrame {
         self.end.is_some_and(|end| self.received - 1 == end - self.low)
     }
 
+    /// Whether its first packet is known not to have arrived.
+    pub(super) fn lacks_first(&self) -> bool {
+        self.low_is_first == Some(false)
+    }
+
+    /// Whether its last packet has arrived.
+    pub(super) fn has_end(&self) -> bool {
+        self.end.is_some()
+    }
+
     pub(super) fn delay_parts(&self, displayed: Time) -> FrameDelayParts {
         let travel = self.arrived - self.sent.unwrap_or(self.captured);
         FrameDelayParts {
@@ -113,6 +123,10 @@ impl PendingFrames {
 
     pub(super) fn len(&self) -> usize {
         self.frames.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &PendingFrame> {
+        self.frames.iter()
     }
 
     /// Adds a packet to the newest frame if it belongs there; it is behind all that came before, and not its frame's last.

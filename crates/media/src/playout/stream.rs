@@ -1,7 +1,7 @@
 //! Playout of frames that a reliable stream of bytes carries.
 
 use super::freeze::FreezeDetector;
-use super::{DisplayedFrame, FrameDelayParts, GivenUp, PlayoutCounters};
+use super::{DisplayedFrame, FrameDelayParts, PlayoutCounters};
 use paceline_units::{Bytes, Time, TimeDelta};
 
 /// Shows each frame as soon as all of its bytes, and all before them, are there: none is lost, none overtakes another, and
@@ -22,7 +22,6 @@ impl StreamPlayout {
         }
         let path = now.saturating_since(captured);
         let parts = FrameDelayParts { send_queue: None, link_queue: None, path, dejitter: TimeDelta::ZERO };
-        let given_up = GivenUp::default();
         DisplayedFrame {
             captured,
             displayed: now,
@@ -32,7 +31,6 @@ impl StreamPlayout {
             in_time: 1,
             late: false,
             parts,
-            given_up,
         }
     }
 

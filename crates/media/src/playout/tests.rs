@@ -68,7 +68,6 @@ fn a_frame_is_shown_with_its_last_packet_and_its_delay_is_explained() {
         path: millis(5),
         dejitter: TimeDelta::ZERO,
     };
-    let given_up = GivenUp::default();
     let bytes = Bytes::new(3003);
     let expected = DisplayedFrame {
         captured: at(0),
@@ -79,7 +78,6 @@ fn a_frame_is_shown_with_its_last_packet_and_its_delay_is_explained() {
         in_time: 3,
         late: false,
         parts,
-        given_up,
     };
     assert_eq!((playout.poll(), playout.poll()), (Some(expected), None));
     assert_eq!(parts.total(), millis(12));
@@ -114,23 +112,42 @@ fn a_lost_packet_costs_its_frame_and_no_other() {
 }
 
 #[test]
-fn a_frame_says_what_was_given_up_before_it() {
+fn frames_given_up_say_what_arrived_of_them_in_the_order_of_capture() {
     let mut packets = packets(6);
-    // One packet of frame 1, two of frame 3 and all of frame 4.
-    for lost in [14, 13, 12, 11, 9, 4] {
+    // The middle packet of frame 1, two of frame 3, all of frame 4, and the last one of frame 5.
+    for lost in [17, 14, 13, 12, 11, 9, 4] {
         packets.remove(lost);
     }
-    let mut playout = Playout::new(PlayoutConfig::IMMEDIATE);
+    let mut playout = Playout::new(PlayoutConfig::fixed(millis(15)));
     for packet in &packets {
-        playout.on_packet(packet.captured + millis(10), packet);
+        // The middle packet of frame 3 is too late.
+        let late = if packet.captured == at(60) { 10 } else { 0 };
+        playout.on_packet(packet.captured + millis(10 + late), packet);
+        run_until(&mut playout, packet.captured + millis(16));
     }
-    let given_up: Vec<_> = core::iter::from_fn(|| playout.poll()).map(|frame| frame.given_up).collect();
-    let none = GivenUp::default();
-    let (one, two) = (
-        GivenUp { frames: 1, keys: 0, arrived: 2, missing: 1 },
-        GivenUp { frames: 1, keys: 0, arrived: 1, missing: 5 },
-    );
-    assert_eq!(given_up, [none, one, two]);
+    let given_up = |captured, in_time, late, gaps, behind, bytes| IncompleteFrame {
+        captured: at(captured),
+        key: Some(false),
+        bytes: Bytes::new(bytes),
+        in_time,
+        late,
+        gaps,
+        behind,
+    };
+    let mut seen = Vec::new();
+    loop {
+        while let Some(frame) = playout.poll_given_up() {
+            seen.push((frame.captured, Some(frame)));
+        }
+        let Some(frame) = playout.poll() else { break };
+        seen.push((frame.captured, None));
+    }
+    let one = given_up(20, 2, 0, 1, None, 2002);
+    assert_eq!(seen, [(at(0), None), (at(20), Some(one)), (at(40), None)]);
+    // Behind frame 3 its own last packet is missing, and frame 4.
+    let waiting: Vec<_> = playout.waiting().collect();
+    assert_eq!(waiting, [given_up(60, 0, 1, 1, Some(4), 1001), given_up(100, 2, 0, 0, Some(0), 2001)]);
+    assert_eq!(playout.counters().incomplete, 1);
 }
 
 /// Two packets are missing between frames: without `first` nobody knows whose they were.

@@ -13,7 +13,7 @@ use crate::figure::{Cell, Facts, Figure};
 use crate::table::FlowSummary;
 use paceline_cc::{StateVariable, StreamId};
 use paceline_ends::{Coupled, SendingEnd, Transfer};
-use paceline_media::{DisplayedFrame, PlayoutCounters, QualityModel};
+use paceline_media::{DisplayedFrame, IncompleteFrame, PlayoutCounters, QualityModel};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::BTreeMap;
 
@@ -160,6 +160,12 @@ impl FlowRecorder {
     #[inline]
     pub fn displayed(&mut self, stream: StreamId, frame: &DisplayedFrame) {
         self.receiver.displayed(stream, frame);
+    }
+
+    /// A frame was given up although some of its packets arrived.
+    #[cold]
+    pub fn given_up(&mut self, stream: StreamId, frame: &IncompleteFrame) {
+        self.receiver.given_up(stream, frame);
     }
 
     /// Takes the share of a flow in its group. To be told before each of the sender's ticks.

@@ -8,7 +8,7 @@ use crate::figure::Cell;
 use crate::histogram::Histogram;
 use crate::table::FlowSummary;
 use paceline_cc::StreamId;
-use paceline_media::{DisplayedFrame, Judged, PlayoutCounters, QualityModel};
+use paceline_media::{DisplayedFrame, IncompleteFrame, Judged, PlayoutCounters, QualityModel};
 use paceline_units::{Time, TimeDelta};
 
 /// Sums over the packets of one stream that arrived in the interval of a sample.
@@ -231,15 +231,7 @@ impl ReceiverHalf {
     }
 
     pub(super) fn displayed(&mut self, stream: StreamId, frame: &DisplayedFrame) {
-        if let Some(Some(model)) = self.quality.get_mut(usize::from(stream.0)) {
-            let judged = model.on_displayed(frame);
-            if let Some(interval) = self.intervals.get_mut(usize::from(stream.0)) {
-                interval.judged += judged;
-            }
-            if self.window.contains(frame.displayed) {
-                self.judged += judged;
-            }
-        }
+        self.judge(stream, frame.displayed, |model| model.on_displayed(frame));
         if let Some(interval) = self.intervals.get_mut(usize::from(stream.0)) {
             interval.frames += 1;
             interval.frame_delay += (frame.displayed - frame.captured).as_nanos().max(0) as u64;
@@ -254,6 +246,22 @@ impl ReceiverHalf {
         let spans = [parts.send_queue, parts.link_queue, Some(parts.path), Some(parts.dejitter)];
         for (mean, span) in self.frame_parts.iter_mut().zip(spans) {
             span.into_iter().for_each(|span| mean.add(span));
+        }
+    }
+
+    pub(super) fn given_up(&mut self, stream: StreamId, frame: &IncompleteFrame) {
+        self.judge(stream, frame.captured, |model| model.on_incomplete(frame));
+    }
+
+    /// Frames of a stream are judged, if a model does that, and count in the window if `at` lies there.
+    fn judge(&mut self, stream: StreamId, at: Time, judge: impl FnOnce(&mut QualityModel) -> Judged) {
+        let Some(Some(model)) = self.quality.get_mut(usize::from(stream.0)) else { return };
+        let judged = judge(model);
+        if let Some(interval) = self.intervals.get_mut(usize::from(stream.0)) {
+            interval.judged += judged;
+        }
+        if self.window.contains(at) {
+            self.judged += judged;
         }
     }
 

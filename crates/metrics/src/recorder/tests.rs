@@ -7,7 +7,7 @@ use paceline_cc::{
     Assigned, Controller, Report, SentPacket, Snapshot, StateVariable, StreamId, TimeoutReason, Update,
 };
 use paceline_link::{Departure, Link, LinkConfig, QueueConfig, QueueLimit, RateProcess, Transit};
-use paceline_media::{DisplayedFrame, Frame, FrameDelayParts, GivenUp, PlayoutCounters, Source};
+use paceline_media::{DisplayedFrame, Frame, FrameDelayParts, PlayoutCounters, Source};
 use paceline_rtp::{RtpSender, SenderConfig, StreamConfig};
 use paceline_units::{Bitrate, Bytes, Ecn};
 
@@ -347,7 +347,7 @@ fn frames_and_the_parts_of_their_delay() {
     for (captured, displayed, send_queue) in [(1000, 1500, 1), (3000, 3030, 20), (4000, 4050, 40)] {
         let bytes = Bytes::new(1);
         let (captured, displayed) = (at(captured), at(displayed));
-        let (parts, given_up) = (parts(send_queue), GivenUp::default());
+        let parts = parts(send_queue);
         recorder.displayed(
             STREAM,
             &DisplayedFrame {
@@ -359,7 +359,6 @@ fn frames_and_the_parts_of_their_delay() {
                 in_time: 1,
                 late: false,
                 parts,
-                given_up,
             },
         );
     }

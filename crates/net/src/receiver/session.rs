@@ -202,7 +202,11 @@ impl<'a> Session<'a> {
     /// Displays and settles what is due at `now`, and hands over the reports that are.
     pub fn handle_timeout(&mut self, now: Time, take: impl FnMut(&RtpFeedback)) {
         self.endpoint.handle_timeout(now);
-        while let Some((stream, frame)) = self.endpoint.poll_displayed() {
+        loop {
+            while let Some((stream, frame)) = self.endpoint.poll_given_up() {
+                self.record.recorder.given_up(stream, &frame);
+            }
+            let Some((stream, frame)) = self.endpoint.poll_displayed() else { break };
             self.record.recorder.displayed(stream, &frame);
         }
         while let Some((stream, number)) = self.missing.settle(now) {
@@ -226,9 +230,22 @@ impl<'a> Session<'a> {
         stream.and_then(|stream| stream.seen.as_ref()).is_some_and(|seen| !seen.contains(number))
     }
 
+    /// The statistics end: frames that still lack packets are not shown.
+    fn give_up_waiting(&mut self) {
+        let recorder = &mut self.record.recorder;
+        self.endpoint.waiting(&mut |stream, frame| recorder.given_up(stream, frame));
+    }
+
     /// Does what is due in the record, and tells of silences.
     pub fn tick(&mut self, now: Time, progress: &Told<'_>) {
-        while self.record.tick(now, self.endpoint.playout(), progress).is_some() {}
+        loop {
+            if self.record.pending().is_some_and(|tick| matches!(tick, Tick::End(at) if at <= now)) {
+                self.give_up_waiting();
+            }
+            if self.record.tick(now, self.endpoint.playout(), progress).is_none() {
+                break;
+            }
+        }
         self.said.extend(self.silences.check(now));
         self.said.drain(..).for_each(|said| progress(Progress::Warned(&said)));
     }
@@ -246,6 +263,9 @@ impl<'a> Session<'a> {
 
     /// The record of a session that ended at `now`, and what is to be said of its silences.
     pub fn finish(mut self, now: Time) -> (FlowRecord<'a>, Vec<String>) {
+        if self.record.pending().is_some() {
+            self.give_up_waiting();
+        }
         self.record.stop(now, self.endpoint.playout());
         (self.record, self.silences.finish(now))
     }
