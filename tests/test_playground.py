@@ -214,7 +214,7 @@ const report = (what) => fetch("/", { method: "POST", body: JSON.stringify(what)
   page.document.dispatchEvent(new page.DragEvent("drop", { dataTransfer: heavy, cancelable: true }));
   const tooLarge = await until(() => $("message").textContent);
   frame.src = "about:blank";
-  await rest(100);
+  await until(() => frame.contentWindow?.location.href === "about:blank");
   frame.src = "/index.html" + FIRST;
   const again = await until(() => frame.contentWindow?.paceline);
   await report({ first, ink, format, whole, wrong, address, tooLarge, again: again.summary,

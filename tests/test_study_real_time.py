@@ -108,8 +108,11 @@ def test_a_controller_that_the_kernel_lacks_is_named() -> None:
 @needs_the_kernel
 def test_the_kernel_fills_a_path_and_its_sender_is_heard() -> None:
     scenario = read(PATH, overrides={"duration": "6s", "links.path.rate": "5Mbps"}).load()
-    flow = real_time.run("kernel-tcp", scenario).summary["flows"]["bulk"]
-    assert 3.5 < flow["throughput_mbps"] < 5.1
+    summary = real_time.run("kernel-tcp", scenario).summary
+    flow = summary["flows"]["bulk"]
+    # A link that wakes late adds that to a round trip of some 100 ms.
+    late = summary["sockets"]["late_max_ms"] / 100
+    assert 3.5 / (1 + late) < flow["throughput_mbps"] < 5.1
     assert flow["srtt_ms"]["mean"] > 40
     assert flow["kernel"]["retransmits"] >= 0
 
