@@ -72,7 +72,11 @@ def test_noise_and_loss_are_those_of_the_link() -> None:
     assert measured.burst == pytest.approx(4.0, rel=0.1)
 
 
-@pytest.mark.parametrize("name", networks())
+# A probe measures one state of a path: of networks that change while they are probed it says the mean.
+MOVING = ("leo", "handover", "elevator", "policed-mobile")
+
+
+@pytest.mark.parametrize("name", [name for name in networks() if name not in MOVING])
 def test_a_link_that_is_pasted_is_measured_like_the_network(name: str) -> None:
     """Kolmogorov and Smirnov's distance is at most 0.08; between two seeds of one network it is up to 0.063.
 

@@ -22,7 +22,7 @@ params! {
     pub struct PolicerConfig {
         rate: Bitrate = Bitrate::ZERO, as Required, in 1.0, 1e15, "RFC 2697", "Rate at which the bucket fills";
         burst: Bytes = Bytes::ZERO, as Required, in 1.0, 1e9, "RFC 2697", "Size of the bucket, which is full at the beginning: a larger packet never passes";
-        action: PolicerAction = PolicerAction::Drop, "RFC 9331 B.1", "Fate of packets that find too little in the bucket: `mark` sets CE on those that can be marked, and drops the others";
+        action: PolicerAction = PolicerAction::Drop, "ours", "Fate of packets that find too little in the bucket: `mark` sets CE on those that can be marked, and drops the others";
     }
 }
 

@@ -36,6 +36,7 @@ fn run(
             }
         }
         displayed += core::iter::from_fn(|| playout.poll()).count() as u64;
+        while playout.poll_given_up().is_some() {}
     }
     displayed
 }
