@@ -172,4 +172,32 @@ mod tests {
         let next = |_| memory.packet(Time::ZERO, &[0; 1000], Ecn::NotEct, Bytes::ZERO);
         assert_eq!((0..300).map_while(next).collect::<Vec<_>>().len(), 258);
     }
+
+    /// The relay's links change and damage as the simulator's do: it is the same code.
+    #[test]
+    fn routes_change_and_damaged_packets_are_lost() {
+        let text = "duration = \"2s\"\n[links.l]\nrate = \"100Mbps\"\nqueue = { packets = 99 }\ncorrupt = 0.2\n\
+                    delay = { steps = [[\"0s\", \"50ms\"], [\"1s\", \"10ms\"]] }\npolicer = { rate = \"5Mbps\", burst = \"9kB\" }\n\
+                    [flows.f]\nsource = { kind = \"bulk\" }\npath = [\"l\"]\ncontroller = \"scream\"\n";
+        let loaded =
+            load(&Origin { text, file: "relay.toml", sets: &[] }, &Loader::default()).expect("right");
+        let flow = ChosenFlow::of(&loaded, None).expect("the only one");
+        let mut path = LinkPath::new(flow.scenario, &flow.parts.path, &loaded.parts.links).expect("a link");
+        let memory = MemoryBudget::new(Bytes::new(1 << 20));
+        let mut outcome = Outcome::default();
+        for number in 0..200 {
+            let at = Time::from_nanos(number * 10_000_000);
+            let mut packet = memory.packet(at, &[0; 1000], Ecn::NotEct, Bytes::ZERO).expect("room for all");
+            packet.data = Some(StreamId(0));
+            path.offer(at, packet);
+            path.advance(at, &mut outcome);
+        }
+        path.advance(Time::from_nanos(3_000_000_000), &mut outcome);
+        assert!((20..60).contains(&outcome.lost.len()), "{} lost", outcome.lost.len());
+        assert_eq!(outcome.arrived.len() + outcome.lost.len(), 200);
+        let delay = |(at, packet): &(Time, RelayedPacket)| (*at - packet.entered).as_millis_f64();
+        let (first, last) = (&outcome.arrived[0], outcome.arrived.last().expect("most arrive"));
+        assert!((delay(first) - 50.0).abs() < 1.0 && (delay(last) - 10.0).abs() < 1.0);
+        assert!(outcome.arrived.windows(2).all(|pair| pair[0].0 <= pair[1].0), "nothing overtakes");
+    }
 }
