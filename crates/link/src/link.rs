@@ -76,10 +76,10 @@ impl<P: Transit> Link<P> {
     pub fn offer(&mut self, now: Time, mut packet: P, sink: &mut impl FnMut(Departure<P>)) -> Offered {
         let now = self.reach(now);
         let Link { gate, queue, line, gated, .. } = self;
-        match *gated {
-            true => gate.pass(line, now, &mut packet).unwrap_or_else(|| queue.offer(line, now, packet, sink)),
-            false => queue.offer(line, now, packet, sink),
+        if *gated && let Some(ended) = gate.pass(line, now, &mut packet) {
+            return ended;
         }
+        queue.offer(line, now, packet, sink)
     }
 
     /// Whether packets arrive in the order in which they depart: only noise, and a route that becomes shorter, let one overtake
@@ -101,10 +101,7 @@ impl<P: Transit> Link<P> {
     pub fn plan(&mut self, now: Time, packet: &mut impl Transit) -> Planned {
         let now = self.reach(now);
         let Link { gate, queue, line, gated, .. } = self;
-        queue.plan(line, now, packet, |line, packet| match *gated {
-            true => gate.pass(line, now, packet),
-            false => None,
-        })
+        queue.plan(line, now, packet, |line, packet| if *gated { gate.pass(line, now, packet) } else { None })
     }
 
     /// As [`Link::plan`], faster, for a plain link, which is never undecided. Any other is, always.
