@@ -60,7 +60,7 @@ def style() -> str:
     """Colours as in all other pictures, for a light and a dark ground."""
 
     def colours(palette: tuple[str, ...]) -> str:
-        own = (f"--{one}: {palette[int(vocabulary.LOOKS[one].colour[1:])]};" for one in CONTROLLERS)
+        own = (f"--{one}: {palette[styles.place(vocabulary.LOOKS[one].colour)]};" for one in CONTROLLERS)
         return " ".join([*own, f"--ink: {palette[6]}; --line: {palette[-1]};"])
 
     dark = f":root {{ --ground: #1b1d20; {colours(styles.DARK)} }}"

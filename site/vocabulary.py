@@ -8,19 +8,14 @@ import json
 from paceline.plots import styles, vocabulary
 
 
-def place(colour: str) -> int:
-    """The place of a colour in each palette."""
-    return int(colour.removeprefix("C"))
-
-
 def script() -> str:
     """The module of JavaScript."""
-    looks = {kind: place(look.colour) for kind, look in vocabulary.LOOKS.items()}
+    looks = {kind: styles.place(look.colour) for kind, look in vocabulary.LOOKS.items()}
     named = {
         "LIGHT": list(styles.LIGHT),
         "DARK": list(styles.DARK),
-        "CYCLE": [place(colour) for colour in styles.CYCLE],
-        "GREY": place(styles.GREY),
+        "CYCLE": [styles.place(colour) for colour in styles.CYCLE],
+        "GREY": styles.place(styles.GREY),
         "LOOKS": looks,
     }
     lines = [f"export const {name} = {json.dumps(value)};" for name, value in named.items()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -130,7 +131,7 @@ def meant(said: str, overrides: Sequence[tuple[str, str]], text: str) -> str:
             return f"; did you mean {' or '.join(found)} = {value}?"
     for table, kind in _TABLES.items():
         there = scenario.get(table)
-        if f"{table}." in said and isinstance(there, Mapping) and set(there) & _known()[kind]:
+        if f"{table}." in said and isinstance(there, Mapping) and set(there) & keys_of_tables()[kind]:
             return f"; did you mean [{table}.NAME]? Each {kind} has a name of its own"
     links = scenario.get("links")
     if re.search(r"path\[\d+\]: found", said) and isinstance(links, Mapping):
@@ -138,15 +139,16 @@ def meant(said: str, overrides: Sequence[tuple[str, str]], text: str) -> str:
     return ""
 
 
-def _known() -> dict[str, set[str]]:
-    """The keys of each kind of table."""
+@cache
+def keys_of_tables() -> dict[str, set[str]]:
+    """The keys of each kind of a scenario's tables."""
     tables = json.loads(_core.registry_json())["tables"]
     return {one["kind"]: {key["name"] for key in one["parameters"]} for one in tables}
 
 
 def _paths_meant(path: str, scenario: Mapping[str, Any]) -> list[str]:
     """Paths in a scenario that end as this one does: `links.access.rate` for `rate`, `access.rate` and `link.rate`."""
-    keys, known = _keys(path), _known()
+    keys, known = _keys(path), keys_of_tables()
     found = [path for table, kind in _TABLES.items() for path in _in_table(table, keys, scenario, known[kind])]
     return [".".join(map(toml_key, path)) for path in found if path != tuple(keys)][:MOST_NAMED]
 

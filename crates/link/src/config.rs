@@ -59,17 +59,7 @@ impl LinkConfig {
 
     /// The quantities that may change, by their keys.
     pub fn over_time(&mut self) -> Vec<(String, &mut dyn OverTime)> {
-        let LinkConfig { delay, corrupt, loss, noise, .. } = self;
-        let mut all: Vec<(String, &mut dyn OverTime)> =
-            vec![("delay".into(), delay), ("corrupt".into(), corrupt)];
-        let of_loss = loss.iter_mut().flat_map(LossConfig::over_time);
-        all.extend(of_loss.map(|(key, quantity)| (format!("loss.{key}"), quantity)));
-        let one = noise.len() == 1;
-        all.extend(noise.iter_mut().enumerate().map(|(place, noise)| {
-            let table = if one { "noise".into() } else { format!("noise[{place}]") };
-            (format!("{table}.scale"), noise.scale() as &mut dyn OverTime)
-        }));
-        all
+        over_time(&mut self.delay, &mut self.corrupt, &mut self.loss, &mut self.noise)
     }
 
     /// Work that it can do from one time to another, in bits. It must have been validated.
@@ -103,13 +93,32 @@ impl LinkConfig {
         self.policer.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("policer"))?;
         let mut noises = self.noise.iter().enumerate();
         noises.try_for_each(|(place, noise)| {
-            let within = |error: ParamError| match self.noise.len() {
-                1 => error.within("noise"),
-                _ => error.within(&format!("[{place}]")).within("noise"),
-            };
-            noise.check().map_err(within)
+            noise.check().map_err(|error| error.within(&noise_key(place, self.noise.len())))
         })
     }
+}
+
+/// The key of a link's noise, of so many.
+fn noise_key(place: usize, of: usize) -> String {
+    if of == 1 { "noise".into() } else { format!("noise[{place}]") }
+}
+
+/// The quantities of a link that may change, by their keys: of a running link's configuration, or of a scenario's.
+pub fn over_time<'a>(
+    delay: &'a mut DelayOverTime,
+    corrupt: &'a mut RatioOverTime,
+    loss: &'a mut Option<LossConfig>,
+    noise: &'a mut [NoiseConfig],
+) -> Vec<(String, &'a mut dyn OverTime)> {
+    let mut all: Vec<(String, &mut dyn OverTime)> =
+        vec![("delay".into(), delay), ("corrupt".into(), corrupt)];
+    let of_loss = loss.iter_mut().flat_map(LossConfig::over_time);
+    all.extend(of_loss.map(|(key, quantity)| (format!("loss.{key}"), quantity)));
+    let noises = noise.len();
+    all.extend(noise.iter_mut().enumerate().map(|(place, noise)| {
+        (format!("{}.scale", noise_key(place, noises)), noise.scale() as &mut dyn OverTime)
+    }));
+    all
 }
 
 /// The largest packet a link serves, overhead in: 1 GiB. Its work still fits 63 bits; a larger one is dropped.

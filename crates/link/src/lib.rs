@@ -68,7 +68,7 @@ mod transit;
 mod tests;
 
 pub use account::{LinkCounters, Service};
-pub use config::{LinkConfig, QueueLimit};
+pub use config::{LinkConfig, QueueLimit, over_time};
 pub use link::Link;
 pub use loss::{BernoulliConfig, GilbertElliottConfig, LossConfig};
 pub use mark::{ClassicConfig, MarkConfig, RampConfig, StepConfig};

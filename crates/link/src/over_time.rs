@@ -1,7 +1,7 @@
 //! A quantity of a link that changes while it runs: in steps, along ramps, or as it was recorded.
 
-use crate::schedule::NEVER;
-use crate::trace::{Column, Columns, Measure, Recorded, TraceError};
+use crate::schedule::{NEVER, nanos, played};
+use crate::trace::{Column, Columns, Measure, Recorded, TraceError, TraceWarning};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use paceline_units::param::{FileName, Kind, ParamError, ParamSet, Parameter, Value};
@@ -39,11 +39,11 @@ pub trait OverTime {
     /// The name of the recording's file, if there is one.
     fn file_mut(&mut self) -> Option<&mut FileName>;
 
-    /// Reads the recording from the decompressed file. Answers what was odd.
+    /// Reads the recording from the decompressed file. Answers the oddities.
     ///
     /// # Errors
     /// The line that is wrong, and what would be right.
-    fn read(&mut self, bytes: &[u8]) -> Result<Recorded, TraceError>;
+    fn read(&mut self, bytes: &[u8]) -> Result<Vec<TraceWarning>, TraceError>;
 
     /// When a recording that does not start over ends: from then on its last value holds.
     fn ends(&self) -> Option<TimeDelta>;
@@ -158,15 +158,15 @@ macro_rules! over_time {
                 }
             }
 
-            fn read(&mut self, bytes: &[u8]) -> Result<Recorded, TraceError> {
+            fn read(&mut self, bytes: &[u8]) -> Result<Vec<TraceWarning>, TraceError> {
                 let $name::Changes(keys) = self else {
                     return Err(TraceError::whole("a constant", "a recording"));
                 };
                 let Recording { column, time_column, interval, .. } = &keys.recording;
                 let columns = Columns { column: column.as_ref(), time_column: time_column.as_ref(), interval: *interval };
-                let recorded = Recorded::parse(bytes, &columns, $measure)?;
-                keys.recorded = Some(recorded.clone());
-                Ok(recorded)
+                let (recorded, warnings) = Recorded::parse(bytes, &columns, $measure)?;
+                keys.recorded = Some(recorded);
+                Ok(warnings)
             }
 
             fn ends(&self) -> Option<TimeDelta> {
@@ -234,10 +234,6 @@ over_time! {
     pub FactorOverTime(FactorChanges): f64, in 0.0, 1000.0, Measure::Factor, |factor| factor
 }
 
-fn nanos(time: TimeDelta) -> u64 {
-    time.as_nanos().max(0) as u64
-}
-
 /// Fails unless the times begin at 0 and go forward, and all are before they start over.
 fn in_order(
     key: &str,
@@ -285,24 +281,12 @@ impl Course {
     }
 
     /// A recording as it is played.
-    fn recorded(recorded: &Recorded, measure: Measure, played: &Recording) -> Course {
-        let length = nanos(recorded.length()).max(1);
-        let offset = nanos(played.offset) % length;
-        let (mut points, mut before, mut start) = (Vec::new(), Vec::new(), 0);
-        for &(duration, value) in recorded.segments() {
-            let (end, value) = (start + nanos(duration), measure.of_millionths(value) * played.scale);
-            if start < offset {
-                before.push((start + length - offset, value));
-            }
-            if end > offset {
-                points.push((start.saturating_sub(offset), value));
-            }
-            start = end;
-        }
-        if played.repeat {
-            points.append(&mut before);
-        }
-        Course::new(points, false, played.repeat.then_some(length))
+    fn recorded(recorded: &Recorded, measure: Measure, recording: &Recording) -> Course {
+        let Recording { offset, scale, repeat, .. } = *recording;
+        let values =
+            recorded.segments().iter().map(|&(time, value)| (time, measure.of_millionths(value) * scale));
+        let (points, period) = played(values, nanos(recorded.length()).max(1), offset, repeat);
+        Course::new(points, false, period)
     }
 
     fn values(&self) -> impl Iterator<Item = f64> + '_ {

@@ -1,6 +1,6 @@
 //! How fast a link serves over time.
 
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, played};
 use crate::trace::{MAX_RATE, Trace};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -105,7 +105,9 @@ impl RateProcess {
             }
             RateProcess::Ramp(points) => (ramp_pieces(points), None),
             RateProcess::Trace { trace, offset, scale, repeat } => {
-                trace_pieces(trace, *offset, *scale, *repeat)
+                let rates =
+                    trace.segments().iter().map(|&(time, rate)| (time, scaled(rate, *scale).as_bps()));
+                played(rates, period(trace), *offset, *repeat)
             }
             RateProcess::Sequence(parts) => (sequence_pieces(parts), None),
         }
@@ -268,33 +270,4 @@ fn ramp_pieces(points: &[(Time, Bitrate)]) -> Vec<(u64, u64)> {
     }
     pieces.extend(points.last().map(|&(time, rate)| (time.as_nanos(), rate.as_bps())));
     pieces
-}
-
-/// Start times and rates of a played trace, and its period where it repeats.
-fn trace_pieces(
-    trace: &Trace,
-    offset: TimeDelta,
-    scale: f64,
-    repeat: bool,
-) -> (Vec<(u64, u64)>, Option<u64>) {
-    let length = period(trace);
-    let offset = offset.as_nanos().max(0) as u64 % length;
-    let mut pieces = Vec::with_capacity(trace.segments().len() + 1);
-    let mut before = Vec::new();
-    let mut start = 0u64;
-    for &(duration, rate) in trace.segments() {
-        let (end, rate) = (start + duration.as_nanos().max(0) as u64, scaled(rate, scale).as_bps());
-        if start < offset {
-            // Played at the end of each period.
-            before.push((start + length - offset, rate));
-        }
-        if end > offset {
-            pieces.push((start.saturating_sub(offset), rate));
-        }
-        start = end;
-    }
-    if repeat {
-        pieces.append(&mut before);
-    }
-    (pieces, repeat.then_some(length))
 }

@@ -205,6 +205,40 @@ impl Cursor {
     }
 }
 
+/// The pieces of a recording that is played from `offset` on, with the start and the value of each, and the period after which
+/// they start over.
+pub(crate) fn played<V: Copy>(
+    segments: impl Iterator<Item = (TimeDelta, V)>,
+    length: u64,
+    offset: TimeDelta,
+    repeat: bool,
+) -> (Vec<(u64, V)>, Option<u64>) {
+    let offset = nanos(offset) % length;
+    let mut pieces = Vec::with_capacity(segments.size_hint().0 + 1);
+    let (mut before, mut start) = (Vec::new(), 0);
+    for (duration, value) in segments {
+        let end = start + nanos(duration);
+        if start < offset {
+            // Played at the end of each period.
+            before.push((start + length - offset, value));
+        }
+        if end > offset {
+            pieces.push((start.saturating_sub(offset), value));
+        }
+        start = end;
+    }
+    if repeat {
+        pieces.append(&mut before);
+    }
+    (pieces, repeat.then_some(length))
+}
+
+/// A span in nanoseconds; one below 0 counts as 0.
+#[inline]
+pub(crate) fn nanos(span: TimeDelta) -> u64 {
+    span.as_nanos().max(0) as u64
+}
+
 /// Nanoseconds as a span.
 #[inline]
 pub(crate) fn span(nanos: u64) -> TimeDelta {

@@ -16,6 +16,7 @@ use crate::source::*;
 use crate::spec::*;
 use paceline_cc::{AnyController, CeResponse, Controller, FlowSetup, Limits, StreamId, Verb};
 use paceline_link::generate::{mmwave, states};
+use paceline_link::trace::{TraceError, TraceWarning};
 use paceline_link::{LinkConfig, OverTime, RateProcess, Trace};
 use paceline_media::{
     Bulk, BulkParams, Cbr, CbrParams, Codec, CodecModel, CodecModelParams, CodecParams, ConnectionVectors,
@@ -113,7 +114,7 @@ impl Scenario {
         };
         for link in &mut self.links {
             link.rate.traces_mut().into_iter().for_each(|trace| absolute(&mut trace.file.0));
-            for quantity in link.over_time() {
+            for (_, quantity) in link.over_time() {
                 quantity.file_mut().into_iter().for_each(|file| absolute(&mut file.0));
             }
         }
@@ -222,11 +223,14 @@ impl Builder<'_> {
     fn recorded(&mut self, key: &str, quantity: &mut dyn OverTime) -> Result<(), ScenarioError> {
         let Some(file) = quantity.unread() else { return Ok(()) };
         let (bytes, path) = self.read(key, file)?;
-        let recorded = quantity.read(&bytes).map_err(|error| {
-            wrong(key.into(), in_file(&format!("{:?}", error.found), error.line, &path), &error.expected)
-        })?;
-        self.warnings.extend(recorded.warnings().iter().map(|warning| format!("{key}: {path}: {warning}")));
+        let oddities = quantity.read(&bytes).map_err(|error| malformed(key, &path, &error))?;
+        self.warn(key, &path, &oddities);
         Ok(())
+    }
+
+    /// Says what was odd in a recording.
+    fn warn(&mut self, key: &str, path: &str, oddities: &[TraceWarning]) {
+        self.warnings.extend(oddities.iter().map(|warning| format!("{key}: {path}: {warning}")));
     }
 
     fn rate(&mut self, link: &str, rate: &RateSpec, table: &str) -> Result<RateProcess, ScenarioError> {
@@ -274,10 +278,8 @@ impl Builder<'_> {
         }
         let (bytes, path) = self.read(&key, &spec.file.0)?;
         let parse = if scaled { Trace::parse_numbers } else { Trace::parse };
-        let trace = parse(&bytes, &spec.options).map_err(|error| {
-            wrong(key.clone(), in_file(&format!("{:?}", error.found), error.line, &path), &error.expected)
-        })?;
-        self.warnings.extend(trace.warnings().iter().map(|warning| format!("{key}: {path}: {warning}")));
+        let trace = parse(&bytes, &spec.options).map_err(|error| malformed(&key, &path, &error))?;
+        self.warn(&key, &path, trace.warnings());
         self.traces.insert(known, trace.clone());
         Ok(trace)
     }
@@ -410,6 +412,11 @@ pub(crate) fn source_table(flow: &FlowSpec, stream: &StreamSpec) -> String {
         None => format!("flows.{flow}.source"),
         Some(name) => format!("flows.{flow}.streams.{}.source", quoted_key(name)),
     }
+}
+
+/// The error of a recording that is none of its format.
+fn malformed(key: &str, path: &str, error: &TraceError) -> ScenarioError {
+    wrong(key.into(), in_file(&format!("{:?}", error.found), error.line, path), &error.expected)
 }
 
 /// The text found, and its place in which file.

@@ -172,13 +172,9 @@ params! {
 }
 
 impl LinkSpec {
-    /// The quantities that may change.
-    pub(crate) fn over_time(&mut self) -> Vec<&mut dyn OverTime> {
-        let LinkSpec { delay, corrupt, loss, noise, .. } = self;
-        let mut all: Vec<&mut dyn OverTime> = vec![delay, corrupt];
-        all.extend(loss.iter_mut().flat_map(LossConfig::over_time).map(|(_, quantity)| quantity));
-        all.extend(noise.iter_mut().map(|noise| noise.scale() as &mut dyn OverTime));
-        all
+    /// The quantities that may change, by their keys.
+    pub(crate) fn over_time(&mut self) -> Vec<(String, &mut dyn OverTime)> {
+        paceline_link::over_time(&mut self.delay, &mut self.corrupt, &mut self.loss, &mut self.noise)
     }
 }
 

@@ -20,6 +20,12 @@ from paceline.cli.options import (
     folder_path,
 )
 
+Column = Annotated[str | None, typer.Option(metavar="NAME", help="Heading, or number from 0, of the rate.")]
+TimeColumn = Annotated[str | None, typer.Option(metavar="NAME", help="Heading, or number from 0, of the time or hold.")]
+"""Where a recording has its rates and their times."""
+PictureFormats = Annotated[list[PictureFormat] | None, typer.Option("--picture-format", help=FORMAT_HELP)]
+"""The kinds of picture files of a command whose `--format` is that of recordings."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeOptions(Drawing):
@@ -86,10 +92,8 @@ class TraceOptions(Drawing):
         str | None,
         typer.Option("--format", metavar="NAME", help="How the file is written [default: as its header or lines say]."),
     ] = None
-    column: Annotated[str | None, typer.Option(metavar="NAME", help="Heading, or number from 0, of the rate.")] = None
-    time_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Heading, or number from 0, of the time or hold.")
-    ] = None
+    column: Column = None
+    time_column: TimeColumn = None
     scale: Annotated[
         float | None, typer.Option(metavar="NUMBER", help="Mbit/s of the unit of rates, such as 0.001 for kbit/s.")
     ] = None
@@ -103,7 +107,7 @@ class TraceOptions(Drawing):
     json: Json = False
     plot: Annotated[bool, typer.Option("--plot", help="Write a picture to DIR/plots as well.")] = False
     style: Style = None
-    formats: Annotated[list[PictureFormat] | None, typer.Option("--picture-format", help=FORMAT_HELP)] = None
+    formats: PictureFormats = None
     quiet: Quiet = False
     data: Data = None
 
@@ -146,10 +150,8 @@ class FitOptions:
             help="Rates are averaged over intervals of this length; in the format mbps it is also the file's own.",
         ),
     ] = "1s"
-    column: Annotated[str | None, typer.Option(metavar="NAME", help="Heading, or number from 0, of the rate.")] = None
-    time_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Heading, or number from 0, of the time or hold.")
-    ] = None
+    column: Column = None
+    time_column: TimeColumn = None
     states: Annotated[int, typer.Option(min=2, max=20, help="How many states; their bounds are found.")] = 4
     bounds: Annotated[
         str | None,
@@ -172,7 +174,7 @@ class FitOptions:
         typer.Option(parser=folder_path, metavar="DIR", help="Write fit.toml and plots/fit.svg and .png there."),
     ] = None
     style: Style = None
-    formats: Annotated[list[PictureFormat] | None, typer.Option("--picture-format", help=FORMAT_HELP)] = None
+    formats: PictureFormats = None
     json: Json = False
     quiet: Quiet = False
     data: Data = None

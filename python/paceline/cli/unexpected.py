@@ -12,7 +12,7 @@ from typing import Any
 from paceline import disk
 from paceline.cli.mistaken import thing
 from paceline.errors import LONGEST_FOUND, printable
-from paceline.simulation import registry
+from paceline.overrides import keys_of_tables
 
 _PLACES = {"scenario": "", "link": "links.NAME.", "flow": "flows.NAME."}
 """The paths of the tables whose keys people take for options."""
@@ -152,7 +152,7 @@ def _paths(option: str) -> list[str]:
     """The paths of the keys of a scenario that are called as an option."""
     key = option.strip("-").replace("-", "_")
     key = _KEYS.get(key, key)
-    tables = {one["kind"]: {key["name"] for key in one["parameters"]} for one in registry()["tables"]}
+    tables = keys_of_tables()
     return [place + key for table, place in _PLACES.items() if key in tables[table]]
 
 

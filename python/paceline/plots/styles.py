@@ -34,6 +34,11 @@ DARK = (
 """Lighter, for a dark ground."""
 
 
+def place(colour: str) -> int:
+    """The place of a colour in each palette."""
+    return int(colour.removeprefix("C"))
+
+
 @dataclass(frozen=True)
 class Style:
     """The look of pictures for a purpose."""

@@ -1,6 +1,6 @@
 //! A classic ECN queue in one rule: a standing queue is marked, a burst is not.
 
-use super::nanos;
+use crate::schedule::nanos;
 use paceline_units::{Ecn, TimeDelta, params};
 
 params! {

@@ -85,8 +85,3 @@ impl Marker {
         matches!(self, Marker::Off)
     }
 }
-
-/// A span of 0 or more, in nanoseconds.
-fn nanos(span: TimeDelta) -> u64 {
-    span.as_nanos().max(0) as u64
-}

@@ -1,6 +1,6 @@
 //! A linear ramp with a deterministic carry (the L4S queue of RFC 9332 appendix A marks this way).
 
-use super::nanos;
+use crate::schedule::nanos;
 use paceline_units::{Ecn, TimeDelta, params};
 
 params! {

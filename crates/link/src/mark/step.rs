@@ -1,6 +1,6 @@
 //! The step of the simplest L4S queue: all above a threshold.
 
-use super::nanos;
+use crate::schedule::nanos;
 use paceline_units::{Ecn, TimeDelta, params};
 
 params! {

@@ -3,6 +3,7 @@
 use crate::config::{QueueLimit, ResolvedLimit};
 use crate::queue::packet_queue::{Discipline, LinkContext, Queued, Waiting};
 use crate::queue::queue_params;
+use crate::schedule::nanos;
 use crate::transit::Transit;
 use alloc::collections::VecDeque;
 use paceline_units::param::ParamError;
@@ -52,7 +53,6 @@ pub(crate) struct Control {
 
 impl Control {
     pub(crate) fn new(target: TimeDelta, interval: TimeDelta, maxpacket: Bytes, ecn: bool) -> Control {
-        let nanos = |span: TimeDelta| span.as_nanos().max(0) as u64;
         Control {
             target: nanos(target),
             interval: nanos(interval),

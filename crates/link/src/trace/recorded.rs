@@ -10,16 +10,19 @@ use paceline_units::TimeDelta;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Recorded {
     segments: Arc<[(TimeDelta, u64)]>,
-    warnings: Vec<TraceWarning>,
 }
 
 impl Recorded {
     /// Reads a decompressed file: a JSON list of objects, or a table with times, or with an `interval` and no column of times a
-    /// value per line. Units that a header names are taken at their word, with a warning.
+    /// value per line. Units that a header names are taken at their word, with a warning. Answers the oddities too.
     ///
     /// # Errors
     /// The line that is wrong, and what would be right.
-    pub fn parse(bytes: &[u8], columns: &Columns<'_>, measure: Measure) -> Result<Recorded, TraceError> {
+    pub fn parse(
+        bytes: &[u8],
+        columns: &Columns<'_>,
+        measure: Measure,
+    ) -> Result<(Recorded, Vec<TraceWarning>), TraceError> {
         let is_json = bytes.trim_ascii_start().starts_with(b"[");
         let Columns { column, time_column, interval } = *columns;
         let options = TraceOptions {
@@ -34,13 +37,13 @@ impl Recorded {
             Some(_) if time_column.is_none() => tables::mbps(bytes, reading)?,
             _ => tables::time_mbps(bytes, reading)?,
         };
-        let recorded = Recorded { segments: segments.into(), warnings };
+        let recorded = Recorded { segments: segments.into() };
         match recorded.length() {
             TimeDelta::ZERO => Err(TraceError::whole("no time at all", "a recording that lasts")),
             length if length.as_nanos() > MAX_LENGTH => {
                 Err(TraceError::whole(length.as_secs_f64(), "at most a hundred years"))
             }
-            _ => Ok(recorded),
+            _ => Ok((recorded, warnings)),
         }
     }
 
@@ -53,11 +56,6 @@ impl Recorded {
     pub fn length(&self) -> TimeDelta {
         let nanos = self.segments.iter().map(|(duration, _)| duration.as_nanos());
         TimeDelta::from_nanos(nanos.fold(0, i64::saturating_add))
-    }
-
-    /// Oddities of the file, and the reading of it.
-    pub fn warnings(&self) -> &[TraceWarning] {
-        &self.warnings
     }
 }
 

@@ -145,25 +145,31 @@ mod tests {
     use paceline_scenario::{Loader, Origin, load};
     use paceline_units::{Bytes, Ecn};
 
-    #[test]
-    fn what_a_managed_queue_drops_late_is_lost_and_gives_back_its_memory() {
-        let text = "duration = \"2s\"\n[links.l]\nrate = \"1Mbps\"\nqueue = { kind = \"codel\" }\n\
-                    [flows.f]\nsource = { kind = \"bulk\" }\npath = [\"l\"]\ncontroller = \"scream\"\n";
+    /// The fate of `count` packets of 1000 B, each `gap` nanoseconds behind the one before, over the path of the only flow.
+    fn carried(text: &str, memory: &MemoryBudget, count: u64, gap: u64) -> Outcome {
         let loaded =
             load(&Origin { text, file: "relay.toml", sets: &[] }, &Loader::default()).expect("right");
         let flow = ChosenFlow::of(&loaded, None).expect("the only one");
         let mut path = LinkPath::new(flow.scenario, &flow.parts.path, &loaded.parts.links).expect("a link");
-        // Twice what the link has, for a second: 250 packets of 1000 B, of which it serves 125 in that time.
-        let memory = MemoryBudget::new(Bytes::new(250 * 1300));
         let mut outcome = Outcome::default();
-        for number in 0..250 {
-            let at = Time::from_nanos(number * 4_000_000);
+        for number in 0..count {
+            let at = Time::from_nanos(number * gap);
             let mut packet = memory.packet(at, &[0; 1000], Ecn::NotEct, Bytes::ZERO).expect("room for all");
             packet.data = Some(StreamId(0));
             path.offer(at, packet);
             path.advance(at, &mut outcome);
         }
         path.advance(Time::from_nanos(9_000_000_000), &mut outcome);
+        outcome
+    }
+
+    #[test]
+    fn what_a_managed_queue_drops_late_is_lost_and_gives_back_its_memory() {
+        let text = "duration = \"2s\"\n[links.l]\nrate = \"1Mbps\"\nqueue = { kind = \"codel\" }\n\
+                    [flows.f]\nsource = { kind = \"bulk\" }\npath = [\"l\"]\ncontroller = \"scream\"\n";
+        // Twice what the link has, for a second: 250 packets of 1000 B, of which it serves 125 in that time.
+        let memory = MemoryBudget::new(Bytes::new(250 * 1300));
+        let mut outcome = carried(text, &memory, 250, 4_000_000);
         assert!((10..100).contains(&outcome.lost.len()), "{} lost", outcome.lost.len());
         assert_eq!(outcome.arrived.len() + outcome.lost.len(), 250);
         assert!(outcome.lost.is_sorted());
@@ -179,20 +185,7 @@ mod tests {
         let text = "duration = \"2s\"\n[links.l]\nrate = \"100Mbps\"\nqueue = { packets = 99 }\ncorrupt = 0.2\n\
                     delay = { steps = [[\"0s\", \"50ms\"], [\"1s\", \"10ms\"]] }\npolicer = { rate = \"5Mbps\", burst = \"9kB\" }\n\
                     [flows.f]\nsource = { kind = \"bulk\" }\npath = [\"l\"]\ncontroller = \"scream\"\n";
-        let loaded =
-            load(&Origin { text, file: "relay.toml", sets: &[] }, &Loader::default()).expect("right");
-        let flow = ChosenFlow::of(&loaded, None).expect("the only one");
-        let mut path = LinkPath::new(flow.scenario, &flow.parts.path, &loaded.parts.links).expect("a link");
-        let memory = MemoryBudget::new(Bytes::new(1 << 20));
-        let mut outcome = Outcome::default();
-        for number in 0..200 {
-            let at = Time::from_nanos(number * 10_000_000);
-            let mut packet = memory.packet(at, &[0; 1000], Ecn::NotEct, Bytes::ZERO).expect("room for all");
-            packet.data = Some(StreamId(0));
-            path.offer(at, packet);
-            path.advance(at, &mut outcome);
-        }
-        path.advance(Time::from_nanos(3_000_000_000), &mut outcome);
+        let outcome = carried(text, &MemoryBudget::new(Bytes::new(1 << 20)), 200, 10_000_000);
         assert!((20..60).contains(&outcome.lost.len()), "{} lost", outcome.lost.len());
         assert_eq!(outcome.arrived.len() + outcome.lost.len(), 200);
         let delay = |(at, packet): &(Time, RelayedPacket)| (*at - packet.entered).as_millis_f64();
