@@ -49,8 +49,9 @@ help: ## Show what can be made
 build: prerequisites ## Install what is needed into .venv and build the program: .venv/bin/paceline
 	$(call needs_room,2)
 	@mkdir -p target
-	@flock --nonblock target/.building true || echo "Waiting for another build in this clone"
-	@flock target/.building $(MAKE) --no-print-directory -j 2 $(VENV)/.built
+	@flock --nonblock --conflict-exit-code 75 target/.building $(MAKE) --no-print-directory -j 2 $(VENV)/.built || \
+		{ [ $$? = 75 ] && echo "Waiting for another build in this clone" && \
+		flock target/.building $(MAKE) --no-print-directory -j 2 $(VENV)/.built; }
 
 .PHONY: demo
 demo: build ## Repeat a study of SCReAM over 5G, judge it, and name the report

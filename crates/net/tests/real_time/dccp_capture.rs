@@ -2,6 +2,7 @@
 
 use crate::call::anywhere;
 use crate::dccp_ends::{scenario, with_options};
+use crate::folder::Folder;
 use paceline_dccp::FLOW_PORTS;
 use paceline_net::{NetError, ReceiveOptions, SendOptions};
 use paceline_units::TimeDelta;
@@ -41,9 +42,8 @@ fn read(path: &Path) -> Vec<Record> {
 }
 
 /// Runs a short flow with captures at both ends, and a longer one where the receiver was too late for it.
-fn captured(name: &str, controller: &str, more: &str) -> [PathBuf; 2] {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let [here, there] = ["sender", "receiver"].map(|end| folder.join(format!("{name}-{end}.pcap")));
+fn captured(folder: &Folder, controller: &str, more: &str) -> [PathBuf; 2] {
+    let [here, there] = ["sender", "receiver"].map(|end| folder.file(&format!("{end}.pcap")));
     let run = |length| {
         for path in [&here, &there] {
             let _ = std::fs::remove_file(path);
@@ -62,7 +62,7 @@ fn captured(name: &str, controller: &str, more: &str) -> [PathBuf; 2] {
         let warnings = output.expect("an output").warnings;
         assert!(!warnings.iter().any(|said| said.contains("capture")), "{warnings:?}");
     }
-    assert!(!folder.join(format!("{name}-sender.pcap.part")).exists());
+    assert!(!folder.file("sender.pcap.part").exists());
     [here, there]
 }
 
@@ -78,7 +78,7 @@ fn numbers(records: &[Record], client: bool) -> Vec<u64> {
 #[test]
 fn what_was_captured_is_what_was_said() {
     let more = "ecn = \"l4s\"\npacket_size = \"1000B\"\ndccp = { service = \"SC:call\" }";
-    let [here, there] = captured("said", "ccid2", more).map(|path| read(&path));
+    let [here, there] = captured(&Folder::new("said"), "ccid2", more).map(|path| read(&path));
     let kind = |record: &Record| record.packet.packet_type();
     for records in [&here, &there] {
         let service = ServiceCode(u32::from_be_bytes(*b"call"));
@@ -115,7 +115,8 @@ fn what_was_captured_is_what_was_said() {
 /// An answer is not older than what it answers, nor a packet than the one that was sent before it: at neither end.
 #[test]
 fn times_do_not_run_backwards() {
-    for (path, client) in captured("times", "ccid2", "packet_size = \"200B\"").iter().zip([true, false]) {
+    let folder = Folder::new("times");
+    for (path, client) in captured(&folder, "ccid2", "packet_size = \"200B\"").iter().zip([true, false]) {
         let records = read(path);
         let is_own = |record: &&Record| (record.packet.ports == FLOW_PORTS) == client;
         let mut own: BTreeMap<u64, u64> = BTreeMap::new();
@@ -145,8 +146,8 @@ fn times_do_not_run_backwards() {
 /// The end that comes second is told so at once; the first one's file is whole.
 #[test]
 fn both_ends_do_not_write_one_file() {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("both.pcap");
-    let _ = std::fs::remove_file(&path);
+    let folder = Folder::new("both");
+    let path = folder.file("both.pcap");
     let loaded = scenario("60s", "ccid2", "");
     let capture = Some(path.clone());
     let patience = TimeDelta::from_secs(1);
@@ -162,8 +163,8 @@ fn both_ends_do_not_write_one_file() {
 
 #[test]
 fn a_capture_of_a_run_that_failed_is_there_too() {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("failed.pcap");
-    let _ = std::fs::remove_file(&path);
+    let folder = Folder::new("failed");
+    let path = folder.file("failed.pcap");
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let to = silent.local_addr().expect("an address");
     let patience = TimeDelta::from_millis(100);
@@ -193,7 +194,8 @@ fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<String>> {
 #[test]
 fn tshark_reads_what_we_read() {
     for (controller, more) in [("ccid2", "ecn = \"classic\""), ("ccid3", "dccp = { ack_vector = true }")] {
-        let [path, _] = captured(&format!("tshark-{controller}"), controller, more);
+        let folder = Folder::new(&format!("tshark-{controller}"));
+        let [path, _] = captured(&folder, controller, more);
         let records = read(&path);
         let fields = [
             "dccp.type",

@@ -1,4 +1,4 @@
-//! A folder for a socket file, removed at the end.
+//! A folder of one process for sockets and captures, removed at the end.
 
 use std::path::PathBuf;
 
@@ -12,8 +12,12 @@ impl Folder {
         Folder(folder)
     }
 
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
     pub fn socket(&self) -> PathBuf {
-        self.0.join("exchange.sock")
+        self.file("exchange.sock")
     }
 }
 
