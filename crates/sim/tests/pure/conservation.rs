@@ -1,8 +1,10 @@
 //! Packets neither vanish nor multiply: sent = arrived + dropped + lost + under way, exactly.
 
-use crate::world::{assert_near, column, count, flow, link, run, run_at};
+use crate::world::{assert_near, column, count, flow, link, loaded, run, run_at, simulated};
 use paceline_metrics::LinkSummary;
+use paceline_scenario::Loader;
 use paceline_sim::Pace;
+use paceline_units::TimeDelta;
 use proptest::prelude::*;
 
 /// A flow of a packet per ms over one link.
@@ -237,5 +239,34 @@ fn a_link_is_used_no_more_than_wholly_however_slow_it_is() {
         let link = link(&outcome, "l");
         assert!(adds_up(link), "{link:?}");
         assert_near("it was never idle", link.utilisation, 1.0, 1e-12);
+    }
+}
+
+/// Each flow that had a second or more and of which nothing arrived is said, with a link that takes no packet in that time.
+#[test]
+fn a_flow_of_which_nothing_arrives_is_said() {
+    for (rate, times, said) in [
+        ("20Mbps", "", vec![]),
+        (
+            "1kbps",
+            "",
+            vec![
+                "flow f: none of 3000 packets arrived in 3.0 s; link l takes 3000 bits in that time, and a packet has 9696",
+            ],
+        ),
+        (
+            "1kbps",
+            "start = \"1s\"\nstop = \"2500ms\"",
+            vec![
+                "flow f: none of 1500 packets arrived in 1.5 s; link l takes 1500 bits in that time, and a packet has 9696",
+            ],
+        ),
+        ("1kbps", "start = \"2001ms\"", vec![]),
+        ("20Mbps", "stop = \"5ms\"\nstart = \"1ms\"", vec![]),
+    ] {
+        let text = one_flow("3s", &format!("rate = \"{rate}\"\nqueue = {{ packets = 10 }}"), times);
+        let loaded = loaded(&text, &[], &Loader::default());
+        let outcome = simulated(&loaded, Pace::Windowed, TimeDelta::from_secs(1));
+        assert_eq!(loaded.nothing_arrived(&outcome.summary), said, "{text}");
     }
 }
