@@ -130,11 +130,18 @@ def test_a_controller_with_a_receiver_half_is_as_fast_as_its_equation(kind: str)
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: paceline.Controller("skream"), "controller: found skream, expected one of scream, "),
+        (
+            lambda: paceline.Controller("skream"),
+            "controller: found skream, expected one of scream, .*; did you mean scream",
+        ),
         (lambda: paceline.Controller("scream", profile="rfc"), "profile: found rfc, expected one of "),
         (lambda: paceline.Controller("scream", mss="0B"), "mss: found 0B, expected a size from "),
         (lambda: paceline.Controller("scream", mss=1200), "mss: found 1200, expected a size from "),
-        (lambda: paceline.Controller("scream", pace=1), "pace: found an unknown parameter, expected one of "),
+        (lambda: paceline.Controller("scream", pace=1), "pace: found an unknown parameter, expected a parameter that "),
+        (
+            lambda: paceline.Controller("scream", qdelay_targt_lo="1ms"),
+            "such as qdelay_target_lo, .*; did you mean qdelay_target_lo",
+        ),
         (lambda: paceline.Controller("scream", priorities=[1, -1]), r"priorities: found \[1, -1\], expected "),
         (lambda: paceline.ReceiverHalf("scream"), "controller: found scream, expected tfrc or ccid3"),
         (

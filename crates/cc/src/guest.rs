@@ -139,7 +139,7 @@ impl ParamSet for GuestParams {
     }
 
     fn set(&mut self, name: &str, value: Value) -> Result<(), ParamError> {
-        let Some(place) = self.place(name) else { return Err(unknown(name, self.specs())) };
+        let Some(place) = self.place(name) else { return Err(unknown(name, self.specs(), None)) };
         self.specs()[place].check(&value)?;
         if let Some(known) = self.values.get_mut(place) {
             *known = Some(value);

@@ -13,7 +13,7 @@ use crate::{
 use alloc::vec::Vec;
 use alloc::{format, vec};
 use core::ops::RangeInclusive;
-use paceline_units::param::{ParamError, ParamSet, Value};
+use paceline_units::param::{ParamError, ParamSet, Value, hint, unknown};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 paceline_units::params! {
@@ -297,12 +297,14 @@ fn configured<'t>(
     profile: Option<&str>,
     settings: impl IntoIterator<Item = (&'t str, &'t str)>,
 ) -> Result<(ControllerParams, FlowSetup), ParamError> {
-    let known = |known: &[&str]| format!("one of {}", known.join(", "));
+    let known =
+        |found, known: &[&str]| format!("one of {}{}", known.join(", "), hint(found, known.iter().copied()));
     let (usual, _) = ControllerParams::with_profile(kind, None)
-        .ok_or_else(|| ParamError::new("controller", kind, known(&ControllerParams::kinds())))?;
+        .ok_or_else(|| ParamError::new("controller", kind, known(kind, &ControllerParams::kinds())))?;
+    let found = profile.unwrap_or_default();
     let profiles: Vec<_> = usual.profiles().iter().map(|(name, _)| *name).collect();
     let (mut params, _) = ControllerParams::with_profile(kind, profile)
-        .ok_or_else(|| ParamError::new("profile", profile.unwrap_or_default(), known(&profiles)))?;
+        .ok_or_else(|| ParamError::new("profile", found, known(found, &profiles)))?;
     let (mut setup, mut starts) = (FlowSetup::default(), true);
     for (name, text) in settings {
         starts &= name != START;
@@ -311,8 +313,8 @@ fn configured<'t>(
         } else if let Some(spec) = FlowSetup::SPECS.iter().find(|spec| spec.name == name) {
             setup.set(name, spec.read(text)?)?;
         } else {
-            let all: Vec<_> = params.specs().iter().chain(FlowSetup::SPECS).map(|spec| spec.name).collect();
-            return Err(ParamError::new(name, "an unknown parameter", known(&all)));
+            let listed = format!("`paceline list {kind}`");
+            return Err(unknown(name, params.specs().iter().chain(FlowSetup::SPECS), Some(&listed)));
         }
     }
     if starts {

@@ -465,7 +465,7 @@ fn a_wrong_setting_says_what_is_right() {
     };
     assert!(
         sender(&[("pace", "1")])
-            .starts_with("pace: found an unknown parameter, expected one of ecn, ecn_check,")
+            .starts_with("pace: found an unknown parameter, expected a parameter that docs/endpoint-settings.md or `paceline list scream` has")
     );
     assert!(sender(&[("largest_packet", "20B")]).starts_with("largest_packet: found 20B, expected at least"));
     assert!(sender(&[("format", "remb")]).starts_with("format: found remb, expected one of \"rfc8888\""));

@@ -19,6 +19,9 @@ use paceline_wire::{FeedbackFormat, rtp};
 /// A setting: the name of a parameter and its value.
 pub type Setting<'t> = (&'t str, &'t str);
 
+/// The page with all settings.
+const SETTINGS: &str = "docs/endpoint-settings.md";
+
 params! {
     /// How a participant takes part in RTCP, by names.
     pub struct RtcpSettings {
@@ -133,7 +136,7 @@ fn read<'t, S: ParamSet + Default>(settings: impl IntoIterator<Item = Setting<'t
     let mut read = S::default();
     for (name, text) in settings {
         let specs = read.specs();
-        read.set(name, spec(specs, name).ok_or_else(|| unknown(name, specs))?.read(text)?)?;
+        read.set(name, spec(specs, name).ok_or_else(|| unknown(name, specs, Some(SETTINGS)))?.read(text)?)?;
     }
     read.check()?;
     Ok(read)
@@ -182,8 +185,8 @@ fn part<'t>(
         let controllers = usual.as_ref().map_or(&[][..], ParamSet::specs);
         let known = || controllers.iter().chain(FlowSetup::SPECS);
         if usual.is_some() && !known().any(|spec| spec.name == name) {
-            let all: Vec<_> = SenderSettings::SPECS.iter().chain(known()).map(|spec| spec.name).collect();
-            return Err(ParamError::new(name, "an unknown parameter", format!("one of {}", all.join(", "))));
+            let listed = format!("{SETTINGS} or `paceline list {kind}`");
+            return Err(unknown(name, SenderSettings::SPECS.iter().chain(known()), Some(&listed)));
         }
         if name == "priorities" {
             return Err(ParamError::new(name, text, "none: a stream's priority is said when it is added"));
@@ -237,7 +240,10 @@ impl<P: AsRef<[u8]> + Clone> MediaSender<AnyController, P> {
         expect_fit(kind, &controller, own.ecn)?;
         let mut setup = FlowSetup::default();
         for (name, text) in others.iter().filter(|(name, _)| *name == "largest_packet") {
-            setup.set(name, spec(FlowSetup::SPECS, name).ok_or_else(|| unknown(name, &[]))?.read(text)?)?;
+            setup.set(
+                name,
+                spec(FlowSetup::SPECS, name).ok_or_else(|| unknown(name, &[], None))?.read(text)?,
+            )?;
         }
         if setup.largest_packet < LEAST_PACKET {
             let expected = format!("at least {} for RTP", LEAST_PACKET.as_u64());

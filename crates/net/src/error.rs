@@ -1,7 +1,6 @@
 //! Errors of the network, for the person at the terminal.
 
-use paceline_scenario::nearest;
-use paceline_units::param::ParamError;
+use paceline_units::param::{ParamError, hint};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -28,7 +27,7 @@ pub enum NetError {
     #[error("cannot listen on {address}: {}", unusable(source))]
     Bind { address: SocketAddr, source: io::Error },
     /// The scenario has no flow of this name.
-    #[error("flow: found \"{found}\", expected one of {}{}", known.join(", "), suggestion(found, known))]
+    #[error("flow: found \"{found}\", expected one of {}{}", known.join(", "), hint(found, known.iter().map(String::as_str)))]
     NoSuchFlow { found: String, known: Vec<String> },
     /// The scenario has several flows and none was named.
     #[error("flow: found {} flows and none named, expected one of {}", known.len(), known.join(", "))]
@@ -92,9 +91,4 @@ fn unusable(source: &io::Error) -> String {
         io::ErrorKind::AddrInUse => "another program uses it; try another port, or port 0".into(),
         _ => source.to_string(),
     }
-}
-
-fn suggestion(found: &str, known: &[String]) -> String {
-    let name = nearest(found, known.iter().map(String::as_str));
-    name.map_or(String::new(), |name| format!("; did you mean {name}?"))
 }

@@ -70,29 +70,6 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// The names in `known` that are like `found` in at least half of their letters, the nearest first, at most `most`.
-pub(crate) fn near<'n>(found: &str, known: &[&'n str], most: usize) -> Vec<&'n str> {
-    let lower = found.to_ascii_lowercase();
-    let mut near: Vec<_> = known
-        .iter()
-        .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_ascii_lowercase()), *name))
-        .filter(|(distance, name)| 2 * distance <= name.chars().count().max(found.chars().count()))
-        .collect();
-    near.sort_by_key(|(distance, _)| *distance);
-    near.into_iter().take(most).map(|(_, name)| name).collect()
-}
-
-/// The name in `known` that `found` was most likely meant to be; none if no name is near.
-pub fn nearest<'n>(found: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let lower = found.to_ascii_lowercase();
-    known
-        .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_ascii_lowercase()), name))
-        .filter(|&(distance, name)| distance <= 1.max(name.chars().count() / 3))
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, name)| name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,16 +102,5 @@ mod tests {
             assert_eq!(shown(path), Some(format!("calls.toml: {expected}")));
         }
         assert_eq!(error.line(), Some(12));
-    }
-
-    #[test]
-    fn near_names_are_found_and_far_ones_are_not() {
-        assert_eq!(nearest("durration", ["duration", "warmup"]), Some("duration"));
-        assert_eq!(nearest("SCREAM", ["fixed", "scream"]), Some("scream"));
-        assert_eq!(nearest("zebra", ["duration", "warmup"]), None);
-        let known = ["start", "stop", "start_within", "path", "playout"];
-        assert_eq!(near("strat", &known, 3), ["start"]);
-        assert_eq!(near("start_with", &known, 3), ["start_within", "start"]);
-        assert_eq!(near("zebra", &known, 3), [""; 0]);
     }
 }

@@ -27,7 +27,7 @@ mod typed;
 mod write;
 
 pub use assembly::{Loaded, Origin, load};
-pub use error::{Place, ScenarioError, nearest};
+pub use error::{Place, ScenarioError};
 pub use files::{FileError, Loader, MAX_FILE};
 pub use networks::{Given, NETWORKS, Network};
 pub use overrides::{apply, parse_with};

@@ -6,13 +6,13 @@
 //! in the file: `--set links.b.queue.packets=50` where the file says `limit` is what it looks like. Two that are set are
 //! an error.
 
-use crate::error::{Place, ScenarioError, nearest};
+use crate::error::{Place, ScenarioError};
 use crate::key_path::{dotted, path_keys};
 use crate::rate::MmwaveSpec;
 use crate::schema::{self, LimitKeys, keys};
 use crate::source::{FramesSpec, LadderSpec};
 use crate::spec::Scenario;
-use paceline_units::param::Spec;
+use paceline_units::param::{Spec, nearest};
 use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
 
 /// Reads `text` with `sets` applied in order, each a path and a value. `file` is what messages call the text.

@@ -1,15 +1,13 @@
 //! Walks the tables of a scenario and says, for people, what is wrong with a value and on which line.
 
-use crate::error::{Place, ScenarioError, near, nearest};
+use crate::error::{Place, ScenarioError};
 use crate::key_path::{path_keys, quoted_key};
+use paceline_units::param::{self, nearest};
 use paceline_units::text::{self, Dimension, QuantityError, one_of};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 use std::ops::RangeInclusive;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// The most keys that a message names all.
-const SHORT_LIST: usize = 12;
 
 /// The text that is read and where it came from.
 pub(crate) struct Input<'a> {
@@ -283,16 +281,8 @@ impl<'a> Table<'a> {
         };
         let name = key.get_ref().as_ref();
         let hint = nearest(name, known.iter().copied()).map(|name| format!("\"{name}\"").into());
-        let expected = match known.len() {
-            ..=SHORT_LIST => format!("one of the keys {}", known.join(", ")),
-            _ => {
-                let (near, list) = (near(name, known, 3), self.listing());
-                match near.is_empty() {
-                    true => format!("a key that `paceline list {list}` has"),
-                    false => format!("a key such as {}; `paceline list {list}` has all", near.join(", ")),
-                }
-            }
-        };
+        let expected =
+            param::expected("key", name, known, Some(&format!("`paceline list {}`", self.listing())));
         let error =
             self.input.error(key.span().start, &self.path_of(name), "an unknown key".into(), &expected);
         Err(ScenarioError { hint, ..error })

@@ -58,7 +58,11 @@ fn figures(sender: PacelineSender) -> String {
 
 #[test]
 fn settings_of_ends_and_streams_are_checked() {
-    fails(sender("pace = 1").0, Invalid, "pace: found an unknown parameter, expected one of ecn, ");
+    fails(
+        sender("pace = 1").0,
+        Invalid,
+        "pace: found an unknown parameter, expected a parameter that docs/endpoint-settings.md or ",
+    );
     fails(sender("format = remb").0, Invalid, "format: found remb, expected one of \"rfc8888\", \"twcc\"");
     fails(sender("priorities = [1]").0, Invalid, "priorities: found [1]");
     fails(sender("largest_packet = 12B").0, Invalid, "largest_packet: found 12B, expected at least");

@@ -244,7 +244,7 @@ fn a_controller_is_configured_by_text_alone() {
         "fixed",
         None,
         &[("pace", "1")],
-        "pace: found an unknown parameter, expected one of rate, media_part, largest",
+        "pace: found an unknown parameter, expected one of the parameters rate, media_part, largest",
     );
     wrong("fixed", None, &[("rate", "1")], "rate: found 1, expected a rate from 1kbps to 1000Gbps");
     wrong(

@@ -18,7 +18,7 @@ pub(super) fn read(kind: &str, settings: &str) -> Result<CouplingParams, String>
         let (name, text) =
             pair.split_once('=').ok_or_else(|| format!("setting: found {pair}, expected NAME=VALUE"))?;
         let spec = params.specs().iter().find(|spec| spec.name == name);
-        let spec = spec.ok_or_else(|| param::unknown(name, params.specs()).to_string())?;
+        let spec = spec.ok_or_else(|| param::unknown(name, params.specs(), None).to_string())?;
         let set = value(spec, text).and_then(|value| params.set(name, value));
         set.map_err(|error| error.to_string())?;
     }
@@ -70,7 +70,11 @@ mod tests {
         for (kind, settings, expected) in [
             ("fse", "", "kind: found fse, expected one of \"active\""),
             ("active", "leaving", "setting: found leaving, expected NAME=VALUE"),
-            ("active", "leave=keep", "leave: found an unknown parameter, expected one of redistribute"),
+            (
+                "active",
+                "leave=keep",
+                "leave: found an unknown parameter, expected one of the parameters redistribute",
+            ),
             ("active", "leaving=stay", "leaving: found stay, expected one of \"keep\", \"subtract\""),
             ("active", "redistribute=1", "redistribute: found 1, expected"),
             ("conservative", "hold=NaN", "hold: found NaN, expected"),

@@ -134,7 +134,7 @@ macro_rules! params {
                 value: $crate::param::Value,
             ) -> Result<(), $crate::param::ParamError> {
                 let Some(spec) = Self::SPECS.iter().find(|spec| spec.name == name) else {
-                    return Err($crate::param::unknown(name, Self::SPECS));
+                    return Err($crate::param::unknown(name, Self::SPECS, None));
                 };
                 spec.check(&value)?;
                 let wrong = spec.wrong(&value);

@@ -6,11 +6,13 @@
 
 mod field;
 mod macros;
+mod near;
 mod spec;
 #[cfg(test)]
 mod tests;
 
 pub use field::{FileName, Parameter, Ramp};
+pub use near::{expected, hint, nearest, unknown};
 pub use spec::{ANY, Kind, Need, ParamError, Spec, UNLIMITED, Value};
 
 use crate::Stack;
@@ -68,12 +70,6 @@ pub trait ParamSet: Clone {
         }
         self.contradiction()
     }
-}
-
-/// The error of a name that is none of those of `specs`.
-pub fn unknown(name: &str, specs: &[Spec]) -> ParamError {
-    let known: Vec<_> = specs.iter().map(|spec| spec.name).collect();
-    ParamError::new(name, "an unknown parameter", format!("one of {}", known.join(", ")))
 }
 
 /// Name of a set of values in scenarios, and its description in a line.

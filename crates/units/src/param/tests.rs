@@ -69,7 +69,7 @@ fn what_is_set_reads_back_and_what_is_wrong_changes_nothing() {
     assert_eq!(whole.set("most", Value::Size(Bytes::new(5))), Ok(()));
     let before = whole.clone();
     let errors = [
-        (whole.set("lasting", second.clone()), "an unknown parameter", "one of for, speed"),
+        (whole.set("lasting", second.clone()), "an unknown parameter", "one of the parameters for, speed"),
         (whole.set("most", second), "1s", "a size from 1B to 1000MB"),
         (whole.set("most", Value::Size(Bytes::ZERO)), "0B", "a size from 1B to 1000MB"),
         (whole.set("for", Value::Time(TimeDelta::ZERO)), "0s", "a time above 0"),
@@ -191,7 +191,7 @@ fn sets_that_stand_in_one_table_are_one_set() {
     );
     assert_eq!(
         beside.set("size", Value::Count(1)).expect_err("unknown").expected,
-        "one of colour, shade, rows, shape, weights"
+        "one of the parameters colour, shade, rows, shape, weights"
     );
 }
 
