@@ -265,7 +265,9 @@ pub trait Controller {
         Update::none()
     }
 
-    /// Coupling replaces this controller's rate or window, upwards too. Each controller documents what it overwrites.
+    /// Coupling replaces this controller's rate or window, upwards too. Each controller documents what it overwrites. The times from
+    /// which it counts to its next increase or decrease are never overwritten: with n flows assignments come n times as often as its
+    /// own updates.
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update;
 
     /// When the controller wants to be called, and why.
@@ -304,7 +306,7 @@ pub trait Controller {
     }
 
     /// The share that coupling is told after an update that changed it, and may replace: the target where there is one, else
-    /// the window.
+    /// the window. Absent while the flow is to share with nobody, as when it holds back for want of feedback.
     fn share(&self) -> Option<Assigned> {
         let snapshot = self.snapshot();
         snapshot.target.map(Assigned::Rate).or(snapshot.window.map(Assigned::Window))

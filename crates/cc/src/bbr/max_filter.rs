@@ -22,10 +22,14 @@ impl MaxFilter {
         self.candidates.front().map(|(_, value)| *value)
     }
 
-    /// Nothing but this counts.
-    pub fn reset(&mut self, round: u64, value: f64) {
-        self.candidates.clear();
-        self.candidates.push_back((round, value));
+    /// The largest is replaced, and counts for as long as the one before would have: then what was measured does. Before the first,
+    /// this is it.
+    pub fn assign(&mut self, round: u64, value: f64) {
+        let from = self.candidates.pop_front().map_or(round, |(from, _)| from);
+        while self.candidates.front().is_some_and(|(_, known)| *known >= value) {
+            self.candidates.pop_front();
+        }
+        self.candidates.push_front((from, value));
     }
 
     /// From the next value on, values count for so many rounds.
@@ -67,6 +71,22 @@ mod tests {
         assert_eq!(filter.best(), Some(200.0));
         filter.update(40, 1.0);
         assert_eq!(filter.best(), Some(1.0));
+    }
+
+    #[test]
+    fn what_is_assigned_counts_no_longer_than_what_it_replaces() {
+        let mut filter = MaxFilter::new(10);
+        filter.assign(0, 5.0);
+        assert_eq!(filter.best(), Some(5.0));
+        filter.update(0, 100.0);
+        filter.update(4, 60.0);
+        (1..10).for_each(|round| filter.assign(round, 200.0));
+        assert_eq!(filter.best(), Some(200.0));
+        filter.update(10, 1.0);
+        assert_eq!(filter.best(), Some(60.0), "what was assigned in place of that of round 0 is over");
+        filter.assign(10, 30.0);
+        filter.update(14, 20.0);
+        assert_eq!(filter.best(), Some(20.0), "and what was in place of that of round 4");
     }
 
     #[test]

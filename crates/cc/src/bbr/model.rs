@@ -68,6 +68,6 @@ impl Model {
 
     /// Coupling says what the bandwidth is.
     pub fn assign(&mut self, bw: f64) {
-        self.bw.reset(self.rounds.count, bw);
+        self.bw.assign(self.rounds.count, bw);
     }
 }

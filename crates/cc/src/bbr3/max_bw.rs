@@ -37,7 +37,7 @@ impl MaxBw {
 
     /// Coupling says what the bandwidth is.
     pub fn assign(&mut self, bw: f64) {
-        self.filter.reset(self.cycle_count, bw);
+        self.filter.assign(self.cycle_count, bw);
     }
 }
 

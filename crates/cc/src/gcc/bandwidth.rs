@@ -140,17 +140,21 @@ impl Bandwidth {
         }
     }
 
-    /// The target is set from elsewhere: by a probe, or by assignment.
+    /// The target is set from elsewhere: by a probe.
     pub(super) fn set_target(&mut self, target: Bitrate) {
         self.delay_based = None;
         self.update_target(target);
         self.history.clear();
     }
 
-    /// The same for all that the target rests on.
+    /// Coupling replaces all that the target rests on. The targets of the last second are scaled: by how much it may grow in a
+    /// second is counted from when it did, whoever else is assigned something meanwhile.
     pub(super) fn assign(&mut self, target: Bitrate) {
-        self.v2.set_estimate(target);
-        self.set_target(target);
+        let factor = target.as_bps_f64() / self.target.as_bps_f64().max(1.0);
+        self.v2.assign(target);
+        self.delay_based = None;
+        self.update_target(target);
+        self.history.iter_mut().for_each(|(_, known)| *known = times(factor, *known));
     }
 
     pub(super) fn set_delay_based(&mut self, delay_based: Bitrate) {

@@ -74,3 +74,19 @@ fn a_probe_replaces_the_delay_based_limit() {
     bandwidth.set_bounds(kbps(10), kbps(2000));
     assert_eq!(bandwidth.target(), kbps(2000));
 }
+
+/// The target may exceed the lowest of the last second by 8 %, whatever is assigned meanwhile.
+#[test]
+fn assignments_leave_the_second_of_an_increase_alone() {
+    let (mut apart, mut coupled) = (bandwidth(1000, 100, 100_000), bandwidth(1000, 100, 100_000));
+    for millis in 0..5000 {
+        if millis % 500 == 0 {
+            [&mut apart, &mut coupled].into_iter().for_each(|known| known.on_counts(at(millis), 100, 0));
+        }
+        coupled.assign(coupled.target());
+        [&mut apart, &mut coupled].into_iter().for_each(|known| known.update(at(millis)));
+        let (apart, coupled) = (apart.target().as_bps_f64(), coupled.target().as_bps_f64());
+        assert!((coupled / apart - 1.0).abs() < 1e-4, "{millis} ms: {coupled} and {apart}");
+    }
+    assert!(apart.target() > kbps(1300), "{:?}", apart.target());
+}

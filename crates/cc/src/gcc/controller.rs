@@ -133,7 +133,7 @@ impl Controller for Gcc {
         if let Assigned::Rate(rate) = assigned {
             let (lowest, highest) = self.bounds();
             let rate = rate.min(highest).max(lowest).min(HIGHEST);
-            self.delay.rate.set_estimate(now, rate);
+            self.delay.rate.assign(rate);
             match &mut self.losses {
                 Losses::Draft(losses) => losses.set_estimate(rate),
                 Losses::Libwebrtc(bandwidth) => bandwidth.assign(rate),
@@ -143,9 +143,10 @@ impl Controller for Gcc {
         self.answer(before)
     }
 
-    /// A group that counts windows cannot know what a rate is worth before there is a round trip.
+    /// A group that counts windows cannot know what a rate is worth before there is a round trip. While reports stay away, and until the
+    /// whole rate is used again, it shares nothing.
     fn share(&self) -> Option<Assigned> {
-        self.rtt.map(|_| Assigned::Rate(self.target))
+        self.rtt.filter(|_| !self.silence.is_answered()).map(|_| Assigned::Rate(self.target))
     }
 
     #[inline]

@@ -97,3 +97,20 @@ fn the_preference_is_of_whole_kilobits_unless_asked() {
         assert_eq!(low == high, alike, "{low} {high}");
     }
 }
+
+/// While losses limit the rate it grows by a factor at most in a window of time, whatever is assigned meanwhile.
+#[test]
+fn assignments_leave_the_window_of_an_increase_alone() {
+    let (mut apart, mut coupled) = (estimator(), estimator());
+    for estimator in [&mut apart, &mut coupled] {
+        observe(estimator, 0, 10, 50, 3000);
+    }
+    for n in 10..60 {
+        let (before, _) = coupled.result().expect("enough observations");
+        coupled.assign(before);
+        for estimator in [&mut apart, &mut coupled] {
+            observe(estimator, n, 1, 0, 3000);
+        }
+        assert_eq!(coupled.result(), apart.result(), "observation {n}");
+    }
+}

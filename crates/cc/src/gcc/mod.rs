@@ -61,7 +61,7 @@ use rates::{plus, times};
 /// The sender of one flow.
 ///
 /// `assign` overwrites the delay-based and the loss-based estimate, and with them the target; the averages of incoming rate
-/// and losses stay.
+/// and losses stay, and so does the time since each estimate was increased or decreased.
 #[derive(Clone, Debug)]
 pub struct Gcc {
     params: Params,

@@ -98,10 +98,16 @@ impl RateControl {
         self.estimate = self.estimate.max(lowest);
     }
 
-    /// A_hat is known from elsewhere: from a probe, or by assignment.
+    /// A_hat is known from elsewhere: from a probe.
     pub(super) fn set_estimate(&mut self, now: Time, estimate: Bitrate) {
-        self.estimate = estimate.max(self.lowest);
+        self.assign(estimate);
         self.changed = Some(now);
+    }
+
+    /// A_hat is replaced by an assignment. When it was increased or decreased last stays: the others of a group assign more often
+    /// than it takes to react to over-use.
+    pub(super) fn assign(&mut self, estimate: Bitrate) {
+        self.estimate = estimate.max(self.lowest);
     }
 
     /// Whether over-use may lower A_hat again: once a round trip, or when less than half of it arrives.

@@ -120,3 +120,27 @@ fn in_2012_a_hold_ends_at_what_arrived_during_it() {
     control.on_usage(at(600), Usage::Normal, Some(Bitrate::from_kbps(310)));
     assert_eq!(control.estimate(), Bitrate::from_kbps(380));
 }
+
+/// The flows of a group are assigned something whenever one of them has news. What is assigned here is the estimate as it is.
+#[test]
+fn assignments_leave_the_times_of_increase_and_decrease_alone() {
+    for profile in ["draft", "libwebrtc", "libwebrtc-2012"] {
+        let (mut apart, mut coupled) = (control(profile, 1000), control(profile, 1000));
+        let incoming = |control: &RateControl| Some(times(0.9, control.estimate()));
+        for millis in 1..5000 {
+            coupled.assign(coupled.estimate());
+            if millis % 50 != 0 {
+                continue;
+            }
+            let usage = if (1500..1700).contains(&millis) { Usage::Over } else { Usage::Normal };
+            for control in [&mut apart, &mut coupled] {
+                let incoming = incoming(control);
+                if usage == Usage::Normal || control.may_reduce(at(millis), incoming) {
+                    control.on_usage(at(millis), usage, incoming);
+                }
+            }
+            assert_eq!(coupled.estimate(), apart.estimate(), "{profile}, {millis} ms");
+        }
+        assert!(apart.capacity().is_some(), "{profile}: there was over-use");
+    }
+}

@@ -509,7 +509,6 @@ impl<L: Law> Controller for UtilitySender<L> {
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
-        self.tells_from = now;
         let rate = match assigned {
             Assigned::Rate(rate) => rate.as_bps_f64(),
             Assigned::Window(window) => {
@@ -520,13 +519,18 @@ impl<L: Law> Controller for UtilitySender<L> {
                 window.as_bits_f64() / srtt
             }
         };
+        if rate > self.flow.rate * self.params.recv_limit_factor {
+            // What arrived so far tells nothing of a jump. Of smaller steps it does, however often they come.
+            self.tells_from = now;
+        }
         self.set_rate(rate);
         self.law.set_rate(self.flow.rate);
         self.answer()
     }
 
+    /// While reports stay away, and until the whole rate is used again, it shares nothing.
     fn share(&self) -> Option<Assigned> {
-        Some(Assigned::Rate(self.rate()))
+        (!self.silence.is_answered()).then(|| Assigned::Rate(self.rate()))
     }
 
     #[inline]
