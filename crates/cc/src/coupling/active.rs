@@ -44,13 +44,16 @@ impl Law for Active {
     }
 
     /// Step 1.
-    fn enter(&mut self, update: &FlowUpdate) -> &[Assignment] {
-        self.group.join(update)
+    fn enter(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
+        match self.group.join(now, update) > 0.0 {
+            true => self.group.share(self.params.redistribute),
+            false => self.group.nothing(),
+        }
     }
 
     /// Step 3.
-    fn update(&mut self, _now: Time, update: &FlowUpdate) -> &[Assignment] {
-        let Some((place, own)) = self.group.take(update, self.params.beyond_desired) else {
+    fn update(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
+        let Some((place, own)) = self.group.take(now, update, self.params.beyond_desired) else {
             return self.group.ignore();
         };
         self.group.sum = (self.group.sum + own - self.group.members[place].rate).max(0.0);
@@ -58,7 +61,7 @@ impl Law for Active {
     }
 
     /// Step 2.
-    fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
-        self.group.leave(flow, self.params.leaving)
+    fn leave(&mut self, now: Time, flow: FlowId) -> &[Assignment] {
+        self.group.leave(now, flow, self.params.leaving)
     }
 }

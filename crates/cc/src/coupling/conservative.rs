@@ -59,22 +59,27 @@ impl Law for Conservative {
     }
 
     /// As in the active exchange.
-    fn enter(&mut self, update: &FlowUpdate) -> &[Assignment] {
-        self.group.join(update)
+    fn enter(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
+        match self.group.join(now, update) > 0.0 {
+            true => self.group.share(self.params.redistribute),
+            false => self.group.nothing(),
+        }
     }
 
     /// Step (a) of section 5.3.2; the others as in the active exchange.
     fn update(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
-        let Some((place, own)) = self.group.take(update, self.params.beyond_desired) else {
+        let Some((place, own)) = self.group.take(now, update, self.params.beyond_desired) else {
             return self.group.ignore();
         };
         let Member { rate: given, rtt, .. } = self.group.members[place];
-        if now < self.held_until {
+        let alone = self.group.members.len() == 1;
+        if now < self.held_until && !alone {
             // The sum stays; what changed beside it counts.
         } else if own < given {
             self.group.sum *= own / given;
             let hold = self.params.hold * rtt.map_or(0.0, TimeDelta::as_secs_f64);
-            self.held_until = now + TimeDelta::from_secs_f64(hold);
+            // A flow alone is the one that the group emulates.
+            self.held_until = if alone { now } else { now + TimeDelta::from_secs_f64(hold) };
         } else {
             let flows = match self.params.growth {
                 Growth::Whole => 1.0,
@@ -86,10 +91,10 @@ impl Law for Conservative {
     }
 
     /// As in the active exchange.
-    fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
+    fn leave(&mut self, now: Time, flow: FlowId) -> &[Assignment] {
         if self.group.is_last(flow) {
             self.held_until = Time::ZERO;
         }
-        self.group.leave(flow, self.params.leaving)
+        self.group.leave(now, flow, self.params.leaving)
     }
 }

@@ -35,8 +35,8 @@ impl Law for Efcm {
     }
 
     /// A connection that opens has the average at once; the sum stays, so that together they are no more aggressive.
-    fn enter(&mut self, update: &FlowUpdate) -> &[Assignment] {
-        self.ensemble.join(update)
+    fn enter(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
+        self.ensemble.join(now, update)
     }
 
     /// A flow's gain or loss is a part of the sum, and of everybody's average.

@@ -3,7 +3,7 @@
 
 use super::group::{Group, Leaving};
 use super::{Assigned, Assignment, FlowId, FlowUpdate};
-use paceline_units::TimeDelta;
+use paceline_units::{Time, TimeDelta};
 
 /// The joint window counts with no more, in bits: a window without end must not drown the others' in a sum.
 const MAX_WINDOW: f64 = 1e12;
@@ -35,9 +35,9 @@ fn bits(assigned: Assigned, rtt: TimeDelta) -> f64 {
 
 impl Ensemble {
     /// Enters a flow. The first one's window is the joint window; others take their part of it at once, and add nothing.
-    pub(super) fn join(&mut self, update: &FlowUpdate) -> &[Assignment] {
+    pub(super) fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
         let first = self.group.members.is_empty();
-        let _ = self.group.join(update);
+        let _ = self.group.join(now, update);
         if first {
             self.window = update.rtt.map_or(0.0, |rtt| bits(update.own, rtt));
         }

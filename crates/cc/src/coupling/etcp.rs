@@ -39,8 +39,8 @@ impl Law for Etcp {
     }
 
     /// A connection that opens takes its part of the joint window.
-    fn enter(&mut self, update: &FlowUpdate) -> &[Assignment] {
-        self.ensemble.join(update)
+    fn enter(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
+        self.ensemble.join(now, update)
     }
 
     /// N flows that grow by a packet each grow by one together; who reduces reduces all, once in a round trip.

@@ -3,15 +3,20 @@
 use super::{Assigned, Assignment, FlowId, FlowUpdate, Priority};
 use alloc::vec::Vec;
 use core::cmp::Ordering;
-use paceline_units::{Bitrate, TimeDelta};
+use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// No flow counts with more, in bit/s: a rate without end must not drown the others' in a sum.
 const MAX_RATE: f64 = 1e12;
+/// Round trips in which a flow that came back reaches its part: until then what it sent less says nothing of the network.
+const SETTLES: f64 = 2.0;
+/// How long a group remembers the rate that a flow left to the others, for flows that were not there before.
+const REMEMBERED: TimeDelta = TimeDelta::from_secs(10);
 
 paceline_units::names! {
     /// Change of the sum when a flow leaves; RFC 8699 section 5.3.1 does not say.
     pub enum Leaving {
-        /// The others inherit the rate of the flow that left.
+        /// The others inherit the rate of the flow that left. For 10 s the group remembers it: the rate of a flow that joins meanwhile
+        /// is in the sum already. When the same flow comes back, its rate always is.
         Keep = "keep",
         /// The rate of the flow that left goes with it.
         Subtract = "subtract",
@@ -33,6 +38,11 @@ pub struct Member {
     pub(super) rtt: Option<TimeDelta>,
     /// Whether its controller steers a window. Rate and window are each other's image by the present round trip.
     by_window: bool,
+    /// Whether it joined with a rate that counts already, and its controller has not taken its part yet: as far as that goes, growth
+    /// counts already, too.
+    returned: bool,
+    /// Until when it settles after it came back: its controller reduces then for want of what it sent, not for congestion.
+    settles_until: Time,
     /// Priorities of the flows that are satisfied no earlier than this one, in a sum.
     from_here: f64,
 }
@@ -92,6 +102,10 @@ pub(super) struct Group {
     by_need: Vec<u32>,
     /// Sum of the rates in bit/s (RFC 8699: `S_CR`).
     pub(super) sum: f64,
+    /// Rate in bit/s within the sum that flows left to the others, and the time until which the group remembers it.
+    inherited: (f64, Time),
+    /// Flows that left their rates to others.
+    left: Vec<FlowId>,
     pub(super) ignored: u64,
     pub(super) assignments: Vec<Assignment>,
 }
@@ -109,7 +123,10 @@ impl Group {
 
     /// Enters a flow, and adds what its controller starts with to the sum; a window counts for nothing before there is a
     /// round-trip time. Nobody is given anything yet (RFC 8699 section 5.3.1, step 1).
-    pub(super) fn join(&mut self, update: &FlowUpdate) -> &[Assignment] {
+    ///
+    /// A rate that another flow, or the same one before, has left to the group is in the sum already and counts once: answers how much of
+    /// it did. The others use it, so the caller shares at once.
+    pub(super) fn join(&mut self, now: Time, update: &FlowUpdate) -> f64 {
         let mut member = Member {
             flow: update.flow,
             priority: update.priority,
@@ -117,10 +134,23 @@ impl Group {
             desired: f64::INFINITY,
             rtt: None,
             by_window: false,
+            returned: false,
+            settles_until: Time::ZERO,
             from_here: 0.0,
         };
         member.refresh(update);
-        member.rate = member.rate_of(update.own);
+        let own = member.rate_of(update.own);
+        let was_there = self.left.iter().position(|&left| left == update.flow);
+        if let Some(place) = was_there {
+            self.left.swap_remove(place);
+        }
+        let counted = own.min(self.remembers(now));
+        self.inherited.0 -= counted;
+        let known = if was_there.is_some() { own } else { counted };
+        (member.rate, member.returned) = (own - known, known > 0.0);
+        let settles =
+            if known > 0.0 { SETTLES * member.rtt.map_or(0.0, TimeDelta::as_secs_f64) } else { 0.0 };
+        member.settles_until = now + TimeDelta::from_secs_f64(settles);
         self.sum += member.rate;
         let place = self.members.partition_point(|known| known.flow < update.flow);
         self.members.insert(place, member);
@@ -128,7 +158,18 @@ impl Group {
         self.by_need.extend(0..self.members.len() as u32);
         let members = &self.members;
         self.by_need.sort_by(|&a, &b| order(members, a, b));
-        self.nothing()
+        known
+    }
+
+    /// Remembers the rate of a flow that left it to the others.
+    pub(super) fn inherit(&mut self, now: Time, Member { flow, rate, .. }: Member) {
+        self.left.push(flow);
+        self.inherited = ((self.remembers(now) + rate).min(self.sum), now + REMEMBERED);
+    }
+
+    /// Rate in bit/s that flows left to the others, while the group remembers it.
+    fn remembers(&self, now: Time) -> f64 {
+        if now < self.inherited.1 { self.inherited.0 } else { 0.0 }
     }
 
     /// Removes the flow at `place` and answers its entry.
@@ -145,7 +186,8 @@ impl Group {
     pub(super) fn clear(&mut self) {
         self.members.clear();
         self.by_need.clear();
-        self.sum = 0.0;
+        self.left.clear();
+        (self.sum, self.inherited) = (0.0, (0.0, Time::ZERO));
     }
 
     /// Takes over an update of the flow at `place`, but for its rate, which is answered in bit/s.
@@ -162,13 +204,17 @@ impl Group {
         }
         let member = &self.members[place];
         let own = member.rate_of(update.own);
-        let own = match update.taken.map(|taken| member.rate_of(taken)).filter(|_| !was_no_rate) {
+        let taken = update.taken.map(|taken| member.rate_of(taken)).filter(|_| !was_no_rate);
+        let returned = member.returned && taken.is_some_and(|taken| taken < member.rate);
+        let own = match taken {
+            Some(taken) if returned && own > taken => own.max(member.rate),
             Some(taken) if own < taken => member.rate * (own / taken),
             Some(taken) => member.rate + (own - taken),
             None => own,
         };
         let own = own.min(MAX_RATE);
-        if member.need() != before {
+        self.members[place].returned = returned;
+        if self.members[place].need() != before {
             self.put_in_order(place as u32);
         }
         own
@@ -195,10 +241,16 @@ impl Group {
     ///
     /// Unless the rate may be `beyond_desired`, as much of it counts as the application can use, or what it has already: who
     /// does not use its rate learns nothing of what the network bears.
-    pub(super) fn take(&mut self, update: &FlowUpdate, beyond_desired: bool) -> Option<(usize, f64)> {
+    pub(super) fn take(
+        &mut self,
+        now: Time,
+        update: &FlowUpdate,
+        beyond_desired: bool,
+    ) -> Option<(usize, f64)> {
         let place = self.place(update.flow)?;
         let own = self.refresh(place, update);
         let member = &self.members[place];
+        let own = if now < member.settles_until { own.max(member.rate) } else { own };
         let usable = if beyond_desired { f64::INFINITY } else { member.desired.max(member.rate) };
         Some((place, own.min(usable)))
     }
@@ -211,14 +263,14 @@ impl Group {
     }
 
     /// Removes a flow. The others take what it leaves at the next update (RFC 8699 section 5.3.1, step 2).
-    pub(super) fn leave(&mut self, flow: FlowId, leaving: Leaving) -> &[Assignment] {
+    pub(super) fn leave(&mut self, now: Time, flow: FlowId, leaving: Leaving) -> &[Assignment] {
         let Some(place) = self.place(flow) else { return self.ignore() };
         let left = self.remove(place);
-        self.sum = match leaving {
-            _ if self.members.is_empty() => 0.0,
-            Leaving::Keep => self.sum,
-            Leaving::Subtract => (self.sum - left.rate).max(0.0),
-        };
+        match leaving {
+            _ if self.members.is_empty() => self.clear(),
+            Leaving::Keep => self.inherit(now, left),
+            Leaving::Subtract => self.sum = (self.sum - left.rate).max(0.0),
+        }
         self.nothing()
     }
 

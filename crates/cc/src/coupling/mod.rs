@@ -78,6 +78,19 @@ pub struct FlowUpdate {
     pub priority: Priority,
 }
 
+impl FlowUpdate {
+    /// Whether a group of so many members with this sum is the flow alone, at its own rate or window: nobody shares with it, and an
+    /// assignment would only disturb its controller.
+    pub fn is_alone(&self, members: usize, sum: Bitrate) -> bool {
+        let own = match (self.own, self.rtt) {
+            (Assigned::Rate(rate), _) => rate.as_bps_f64(),
+            (Assigned::Window(window), Some(rtt)) => window.as_bits_f64() / rtt.as_secs_f64(),
+            (Assigned::Window(_), None) => return members == 1,
+        };
+        members == 1 && (sum.as_bps_f64() - own).abs() <= (1e-6 * own).max(1.0)
+    }
+}
+
 /// One line of a group's answer: this flow takes this.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Assignment {
@@ -117,7 +130,7 @@ trait Law {
     fn group(&self) -> &Group;
 
     /// A flow that does not share yet begins to.
-    fn enter(&mut self, update: &FlowUpdate) -> &[Assignment];
+    fn enter(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment];
 
     /// As [`Coupling::update`].
     fn update(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment];
@@ -129,7 +142,7 @@ trait Law {
     fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
         match self.group().place(update.flow) {
             Some(_) => self.update(now, update),
-            None => self.enter(update),
+            None => self.enter(now, update),
         }
     }
 }

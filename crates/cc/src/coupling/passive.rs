@@ -35,8 +35,10 @@ impl Law for Passive {
     }
 
     /// Step 1.
-    fn enter(&mut self, update: &FlowUpdate) -> &[Assignment] {
-        self.group.join(update)
+    fn enter(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
+        // It takes its part with its own next update, whatever others left.
+        let _ = self.group.join(now, update);
+        self.group.nothing()
     }
 
     /// A flow that joins again before its end was noticed shares on.
@@ -44,12 +46,12 @@ impl Law for Passive {
         self.ended.retain(|&ended| ended != update.flow);
         match self.group.place(update.flow) {
             Some(_) => self.update(now, update),
-            None => self.enter(update),
+            None => self.enter(now, update),
         }
     }
 
     /// Step 3.
-    fn update(&mut self, _now: Time, update: &FlowUpdate) -> &[Assignment] {
+    fn update(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
         let Some(mut place) = self.group.place(update.flow).filter(|_| !self.ended.contains(&update.flow))
         else {
             return self.group.ignore();
@@ -66,7 +68,8 @@ impl Law for Passive {
         // (c)
         for flow in self.ended.drain(..) {
             if let Some(gone) = self.group.place(flow) {
-                let _ = self.group.remove(gone);
+                let left = self.group.remove(gone);
+                self.group.inherit(now, left);
                 place -= usize::from(gone < place);
             }
         }

@@ -175,6 +175,66 @@ fn who_leaves_leaves_its_rate_or_takes_it_along() {
     }
 }
 
+/// A flow that pauses leaves its rate to the others, and brings the same rate along when it comes back: it counts once. So does the rate
+/// of another flow that joins soon.
+#[test]
+fn a_rate_that_a_flow_left_counts_once() {
+    for kind in ["active", "conservative"] {
+        for (back, after, sum, shares) in [
+            (0, 4_000, 6.0, vec![3.0, 3.0]),
+            (0, 60_000, 6.0, vec![3.0, 3.0]),
+            (7, 9_999, 6.0, vec![3.0, 3.0]),
+            (7, 10_000, 9.0, vec![3.0, 3.0]),
+        ] {
+            let mut group = group(kind, "rfc8699");
+            group.join(ms(0), &update(0, 3.0));
+            group.join(ms(0), &update(1, 3.0));
+            group.leave(ms(0), FlowId(0));
+            group.join(ms(after), &update(back, 3.0));
+            assert_sum(&group, sum);
+            let mut found = rates(&group);
+            found.sort_by(f64::total_cmp);
+            assert!(found.iter().zip(&shares).all(|(a, b)| near(*a, *b)), "{kind} {back} {after}: {found:?}");
+        }
+    }
+}
+
+/// It may come back with less, and its controller leads it back to what it left: no growth of the group.
+#[test]
+fn growth_back_to_what_a_flow_left_counts_once() {
+    let mut group = group("active", "rfc8699");
+    group.join(ms(0), &update(0, 3.0));
+    group.join(ms(0), &update(1, 3.0));
+    group.leave(ms(0), FlowId(0));
+    assert_eq!(group.join(ms(1000), &update(0, 0.5)).len(), 2, "both are told at once");
+    assert_rates(&group, &[3.0, 3.0]);
+    // Its controller takes nothing that is assigned while it recovers.
+    let led = |own, taken| FlowUpdate { taken: Some(update(0, taken).own), ..update(0, own) };
+    group.update(ms(1100), &led(1.5, 0.5));
+    assert_sum(&group, 6.0);
+    group.update(ms(1200), &led(3.5, 1.5));
+    assert_sum(&group, 6.5);
+    group.update(ms(1300), &led(3.75, 3.5));
+    assert_sum(&group, 6.75);
+}
+
+/// A rate that was not used for a while is low by that alone (RFC 5348 section 4.3 limits it to what was received).
+#[test]
+fn a_flow_that_comes_back_reduces_nobody_for_two_round_trips() {
+    for (kind, after) in [("active", 3.0), ("conservative", 2.0)] {
+        let mut group = group(kind, "rfc8699");
+        let told = |flow, own| FlowUpdate { rtt: Some(TimeDelta::from_millis(100)), ..update(flow, own) };
+        group.join(ms(0), &told(0, 2.0));
+        group.join(ms(0), &told(1, 2.0));
+        group.leave(ms(0), FlowId(0));
+        group.join(ms(1000), &told(0, 0.1));
+        group.update(ms(1199), &told(0, 0.5));
+        assert_rates(&group, &[2.0, 2.0]);
+        group.update(ms(1200), &told(0, 1.0));
+        assert_sum(&group, after);
+    }
+}
+
 #[test]
 fn updates_of_others_are_counted_and_change_nothing() {
     let update = |flow, own| FlowUpdate { rtt: Some(TimeDelta::from_millis(50)), ..update(flow, own) };

@@ -374,7 +374,13 @@ impl Member {
             return;
         }
         (flow.state, flow.unanswered) = (Some(state), false);
-        if let Some(assigned) = state.assigned.filter(|_| ends.share(place) == flow.taken) {
+        let (own, desired, rtt) = (flow.taken, ends.desired(place), ends.srtt(place));
+        let priority = flow.priority;
+        let is_alone = own.is_some_and(|own| {
+            let told = FlowUpdate { flow: FlowId(state.flow), own, taken: None, desired, rtt, priority };
+            told.is_alone(state.members as usize, state.sum)
+        });
+        if let Some(assigned) = state.assigned.filter(|_| !is_alone && ends.share(place) == own) {
             flow.assignments += 1;
             ends.assign(now, place, assigned);
             // A flow that has just ended leaves with its own next event.
@@ -417,6 +423,6 @@ impl Member {
             let (desired, priority) = (flow.desired, flow.priority);
             CoupledShare { sum, rate, desired, priority }
         });
-        Coupled { group: 0, share, assignments: flow.assignments, ignored: flow.refused }
+        Coupled { group: 0, share, assignments: flow.assignments, ignored: flow.refused, parted: 0 }
     }
 }

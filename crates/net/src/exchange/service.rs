@@ -5,7 +5,7 @@ use super::pace::Pace;
 use super::report::{ExchangeCounters, Lines};
 use super::{ExchangeLimits, terms};
 use paceline_cc::{AnyCoupling, Assigned, Assignment, Coupling, CouplingParams, FlowId, FlowUpdate};
-use paceline_units::{Bitrate, Time, TimeDelta};
+use paceline_units::{Time, TimeDelta};
 use paceline_wire::WireError;
 use paceline_wire::exchange::{
     GroupKey, Join, Refusal, Reply, Request, State, Update, decode_request, encode_reply,
@@ -16,9 +16,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 const MOST_REPLIES: usize = 32;
 /// For how long a process is not read that sends too fast.
 const HOLD: TimeDelta = TimeDelta::from_millis(10);
-
-/// How long a group remembers what flows inherited of others that left.
-const INHERITANCE: TimeDelta = TimeDelta::from_secs(10);
 
 /// A connection of a process, counted from the exchange's start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -71,47 +68,11 @@ struct Group {
     params: CouplingParams,
     coupling: AnyCoupling,
     owners: BTreeMap<FlowId, (ClientId, u32)>,
-    /// Rate in bit/s that the others inherited from flows that left, and the time until which the group remembers it.
-    inherited: (u64, Time),
 }
 
 impl Group {
     fn new(params: CouplingParams) -> Group {
-        let inherited = (0, Time::ZERO);
-        Group { coupling: AnyCoupling::new(&params), params, owners: BTreeMap::new(), inherited }
-    }
-
-    /// A flow begins to share.
-    ///
-    /// When a flow leaves, the others inherit its rate, and for some seconds the group remembers how much (`inherited`). The rate of
-    /// a flow that joins in that time is taken from this amount first; only the rest raises the group's sum. So a flow that leaves
-    /// and joins again, or is expired for its silence and goes on, counts once.
-    fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
-        let (inherited, until) = self.inherited;
-        match update.own {
-            Assigned::Rate(own) if now < until && inherited > 0 => {
-                let counted = inherited.min(own.as_bps());
-                self.inherited.0 -= counted;
-                let more = Bitrate::from_bps(own.as_bps() - counted);
-                let update = FlowUpdate { own: Assigned::Rate(more), ..*update };
-                let _ = self.coupling.join(now, &update);
-                self.coupling.update(now, &update)
-            }
-            _ => self.coupling.join(now, update),
-        }
-    }
-
-    /// A flow shares no longer.
-    fn leave(&mut self, now: Time, member: FlowId, assignments: &mut Vec<Assignment>) {
-        let (before, members) = (self.coupling.sum().as_bps(), self.coupling.members());
-        let place = members.binary_search_by_key(&member, |known| known.flow);
-        let rate = place.map_or(0, |place| members[place].rate().as_bps());
-        assignments.clear();
-        assignments.extend_from_slice(self.coupling.leave(now, member));
-        let sum = self.coupling.sum().as_bps();
-        let kept = rate.saturating_sub(before.saturating_sub(sum));
-        let known = if now < self.inherited.1 { self.inherited.0 } else { 0 };
-        self.inherited = (known.saturating_add(kept).min(sum), now + INHERITANCE);
+        Group { coupling: AnyCoupling::new(&params), params, owners: BTreeMap::new() }
     }
 
     /// The lowest number that no member has.
@@ -375,7 +336,7 @@ impl Service {
         let group = self.groups.entry(join.group.clone()).or_insert_with(|| Group::new(params));
         let member = group.vacant();
         group.owners.insert(member, (id, flow));
-        let answer = group.join(now, &FlowUpdate { flow: member, taken: None, ..join.update.flow });
+        let answer = group.coupling.join(now, &FlowUpdate { flow: member, taken: None, ..join.update.flow });
         self.assignments.clear();
         self.assignments.extend_from_slice(answer);
         self.counters.joined += 1;
@@ -443,7 +404,8 @@ impl Service {
         self.lines.say(now, format!("process {}: flow {flow} leaves {}", client.process, shared.group));
         let Some(group) = self.groups.get_mut(&shared.group) else { return Ok(()) };
         group.owners.remove(&shared.member);
-        group.leave(now, shared.member, &mut self.assignments);
+        self.assignments.clear();
+        self.assignments.extend_from_slice(group.coupling.leave(now, shared.member));
         match group.owners.is_empty() {
             // The next flow decides on the kind.
             true => drop(self.groups.remove(&shared.group)),
