@@ -156,6 +156,11 @@ pub trait SendingEnd {
     /// Coupling replaces what the controller steers by ([`Controller::assign`]).
     fn assign(&mut self, now: Time, assigned: Assigned);
 
+    /// Whether the flow is over although nobody here ended it, as when its circuit breaker has opened.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// Rate that the application could use, as far as it is known; absent if it can use any.
     fn desired(&self) -> Option<Bitrate> {
         None

@@ -54,6 +54,8 @@ pub struct Coupled {
     pub assignments: u64,
     /// Updates that its group ignored so far, from the beginning on.
     pub ignored: u64,
+    /// Times that it was taken out of a group which made it worse off, from the beginning on.
+    pub parted: u64,
 }
 
 /// A group's state of a flow that shares.
@@ -80,6 +82,53 @@ pub struct PriorityStep {
     pub priority: Priority,
 }
 
+/// Loss and delay of a flow that share no blame with noise: this part of packets and this time more than without coupling, beside a
+/// factor of each.
+const WORSE_LOSS: (f64, f64) = (2.0, 0.02);
+const WORSE_DELAY: (f64, TimeDelta) = (1.5, TimeDelta::from_millis(50));
+/// A flow that was taken out of a group waits for this factor longer the next time, so often.
+const LONGEST_WAIT: u32 = 6;
+
+/// What a detected group makes of a flow (RFC 8699 section 5.1: coupling is to be disabled where it causes a significant increase in delay or
+/// loss).
+#[derive(Clone, Debug, Default)]
+struct Effect {
+    /// Part of packets lost and smoothed round trip when it last was by itself.
+    before: Option<(f64, Option<TimeDelta>)>,
+    /// Decisions since then.
+    coupled_for: u64,
+    /// The decision until which it stays by itself.
+    apart_until: u64,
+    parted: u32,
+}
+
+impl Effect {
+    /// A decision, of this number, coupled the flow or not, while it bears this. Answers whether it is to be by itself. What is borne is of
+    /// the last `span` decisions.
+    fn decided(&mut self, number: u64, couples: bool, borne: (f64, Option<TimeDelta>), span: u64) -> bool {
+        if number < self.apart_until || !couples {
+            (self.before, self.coupled_for) = (Some(borne), 0);
+            return number < self.apart_until;
+        }
+        self.coupled_for += 1;
+        let Some((loss, delay)) = self.before.filter(|_| self.coupled_for > span) else { return false };
+        let longer = match (delay, borne.1) {
+            (Some(before), Some(now)) => {
+                let most = TimeDelta::from_secs_f64(WORSE_DELAY.0 * before.as_secs_f64()) + WORSE_DELAY.1;
+                now > most
+            }
+            _ => false,
+        };
+        let worse = longer || borne.0 > WORSE_LOSS.0 * loss + WORSE_LOSS.1;
+        if worse {
+            self.apart_until = number + (span << self.parted.min(LONGEST_WAIT));
+            self.parted += 1;
+            self.coupled_for = 0;
+        }
+        worse
+    }
+}
+
 /// Finds out once an interval which flows share a bottleneck (RFC 8382).
 #[derive(Clone, Debug)]
 struct Detection {
@@ -91,6 +140,9 @@ struct Detection {
     forget: u64,
     /// Of each flow how many intervals its newest summary is of, and the decisions since it came.
     known: Vec<(u64, u64)>,
+    /// The last summary of each flow, and what coupling makes of it.
+    summaries: Vec<Option<DelaySummary>>,
+    effects: Vec<Effect>,
     /// Decisions so far.
     decisions: u64,
 }
@@ -103,12 +155,14 @@ impl Detection {
             next: Time::ZERO + params.interval,
             forget: params.n,
             known: vec![(0, 0); flows],
+            summaries: vec![None; flows],
+            effects: vec![Effect::default(); flows],
             decisions: 0,
         }
     }
 
-    /// Decides by the newest summaries, and answers for each flow that has one the lowest flow of its group.
-    fn decide(&mut self, now: Time, ends: &impl CoupledEnds) -> Vec<(FlowId, FlowId)> {
+    /// Decides by the newest summaries, and answers for each flow the lowest flow of its group.
+    fn decide(&mut self, now: Time, ends: &impl CoupledEnds) -> Vec<usize> {
         let late = now.saturating_since(self.next).as_nanos() / self.interval.as_nanos().max(1);
         self.next += self.interval * (late + 1);
         self.decisions += 1;
@@ -117,13 +171,35 @@ impl Detection {
             match ends.delay_summary(flow).filter(|summary| summary.intervals != *intervals) {
                 Some(summary) => {
                     (*intervals, *age) = (summary.intervals, 0);
+                    self.summaries[flow] = Some(summary);
                     self.groups.on_summary(id, &summary);
                 }
                 None if *age == self.forget => self.groups.remove(id),
                 None => *age += 1,
             }
         }
-        self.groups.decide()
+        let mut groups: Vec<usize> = (0..self.known.len()).collect();
+        for (FlowId(flow), FlowId(lowest)) in self.groups.decide() {
+            groups[flow as usize] = lowest as usize;
+        }
+        self.part_who_is_worse_off(groups, ends)
+    }
+
+    /// Flows that are worse off by coupling are by themselves for a while; the others of a group stay together.
+    fn part_who_is_worse_off(&mut self, groups: Vec<usize>, ends: &impl CoupledEnds) -> Vec<usize> {
+        let mut parted = vec![false; groups.len()];
+        for (flow, effect) in self.effects.iter_mut().enumerate() {
+            let Some(summary) = self.summaries[flow] else { continue };
+            let couples = groups.iter().filter(|group| **group == groups[flow]).count() > 1;
+            parted[flow] =
+                effect.decided(self.decisions, couples, (summary.loss, ends.srtt(flow)), self.forget);
+        }
+        let lowest = |flow: usize| {
+            let mut others =
+                (0..groups.len()).filter(|&other| groups[other] == groups[flow] && !parted[other]);
+            if parted[flow] { flow } else { others.next().unwrap_or(flow) }
+        };
+        (0..groups.len()).map(lowest).collect()
     }
 }
 
@@ -206,11 +282,7 @@ impl Exchange {
         let Some(detection) = self.detection.as_mut().filter(|detection| detection.next <= now) else {
             return;
         };
-        let mut groups: Vec<usize> = (0..self.flows.len()).collect();
-        for (FlowId(flow), FlowId(lowest)) in detection.decide(now, ends) {
-            groups[flow as usize] = lowest as usize;
-        }
-        for (flow, group) in groups.into_iter().enumerate() {
+        for (flow, group) in detection.decide(now, ends).into_iter().enumerate() {
             self.regroup(now, flow, group, ends);
         }
     }
@@ -255,7 +327,9 @@ impl Exchange {
         self.assignments.clear();
         self.assignments.extend_from_slice(answer);
         known.taken = Some(own);
-        self.carry_out(now, ends);
+        if !update.is_alone(group.members().len(), group.sum()) {
+            self.carry_out(now, ends);
+        }
     }
 
     fn leave(&mut self, now: Time, flow: usize, ends: &mut impl CoupledEnds) {
@@ -306,7 +380,9 @@ impl Exchange {
             desired: member.desired(),
             priority: member.priority,
         });
-        Coupled { group: known.group, share, assignments: known.assignments, ignored: group.ignored() }
+        let parted = self.detection.as_ref().map_or(0, |detection| detection.effects[flow].parted.into());
+        let (assignments, ignored) = (known.assignments, group.ignored());
+        Coupled { group: known.group, share, assignments, ignored, parted }
     }
 }
 

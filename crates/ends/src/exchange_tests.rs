@@ -108,7 +108,8 @@ fn who_pauses_leaves_and_who_resumes_joins() {
     ends.compute(&mut exchange, 20, 0, Some(1500));
     assert_eq!(ends.rates(), [4500, 0], "it inherits");
     ends.compute(&mut exchange, 30, 1, Some(500));
-    ends.compute(&mut exchange, 40, 1, Some(1500));
+    assert_eq!(ends.rates(), [2250, 2250], "its rate is in the sum already, and it has its part at once");
+    ends.compute(&mut exchange, 40, 1, Some(3750));
     assert_eq!(ends.rates(), [3000, 3000]);
 }
 
@@ -267,6 +268,35 @@ fn flows_share_while_their_delays_look_alike() {
         [0, 0, 2],
         "and then found together with the second"
     );
+}
+
+/// RFC 8699 section 5.1. Three flows look alike, and the last loses half of its packets once it is coupled.
+#[test]
+fn a_flow_that_a_detected_group_makes_worse_is_taken_out_of_it() {
+    let params = CouplingParams::of("active").expect("known");
+    let mut ends = Ends::new(3);
+    let mut exchange = Exchange::detecting(&params, &Params::default(), &[Priority::ONE; 3], vec![]);
+    let alike = [Some(0.3); 3];
+    assert_eq!(decide(&mut exchange, &mut ends, 68, &alike), [0, 0, 0]);
+    let mut decide = |to: u64, loss: f64| {
+        while let Some(at) = exchange.next_timeout().filter(|at| *at <= ms(to * 350)) {
+            let intervals = (at - Time::ZERO).as_nanos() as u64 / 350_000_000;
+            // So rare a loss does not part flows: as if all had it.
+            let summary = |loss| delays(intervals, 0.3).map(|known| DelaySummary { loss, ..known });
+            ends.delays = vec![summary(loss); 3];
+            ends.srtt[0] = Some(TimeDelta::from_millis(if loss > 0.0 { 124 } else { 50 }));
+            exchange.handle_timeout(at, &mut ends);
+        }
+        let groups: Vec<_> = exchange.flows.iter().map(|flow| flow.group).collect();
+        (groups, (0..3).map(|flow| exchange.coupled(flow).parted).collect::<Vec<_>>())
+    };
+    assert_eq!(decide(117, 0.02).0, [0, 0, 0], "losses are of the last 50 decisions");
+    assert_eq!(decide(140, 0.02), (vec![0, 0, 0], vec![0; 3]), "a little more is no reason");
+    assert_eq!(decide(141, 0.021), (vec![0, 1, 2], vec![1; 3]), "all are worse off");
+    assert_eq!(decide(190, 0.0).0, [0, 1, 2], "for 50 decisions");
+    assert_eq!(decide(191, 0.0).0, [0, 0, 0]);
+    assert_eq!(decide(260, 0.021), (vec![0, 1, 2], vec![2; 3]));
+    assert_eq!(decide(330, 0.0).0, [0, 1, 2], "and for twice as many then");
 }
 
 #[test]

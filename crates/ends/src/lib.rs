@@ -5,6 +5,7 @@ mod desired;
 mod ecn_state;
 mod ends;
 mod exchange;
+mod hearing;
 mod pacer;
 mod path_probe;
 mod plan;
@@ -16,6 +17,7 @@ pub use ends::{
     TransferCounters, Transmit,
 };
 pub use exchange::{Coupled, CoupledEnds, CoupledShare, Exchange, PriorityStep};
+pub use hearing::Hearing;
 pub use pacer::Pacer;
 pub use path_probe::{Observation, PathProbe, ProbePlan, ProbeRecord};
 pub use plan::{Plan, Planned, StreamSpan};

@@ -221,6 +221,8 @@ figures! {
             summary Count: u64 = |coupling| coupling.counted(|coupled| coupled.assignments), shown 14;
         ignored_updates "ignored updates" ["", NONE] "Updates that the flow's group ignored, whichever of its flows they came from.",
             summary Count: u64 = |coupling| coupling.counted(|coupled| coupled.ignored);
+        parted "parted" ["", NONE] "Times that the flow was taken out of a detected group in which it lost more or waited longer than by itself.",
+            summary Count: u64 = |coupling| coupling.counted(|coupled| coupled.parted);
     }
 }
 

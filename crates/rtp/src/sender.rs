@@ -363,6 +363,10 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         self.apply(now, update);
     }
 
+    fn is_over(&self) -> bool {
+        self.broken().is_some()
+    }
+
     fn desired(&self) -> Option<Bitrate> {
         let present = self.streams.iter().filter(|stream| stream.is_present());
         let sum = present.map(|stream| stream.desired().map(Bitrate::as_bps_f64)).sum::<Option<f64>>()?;

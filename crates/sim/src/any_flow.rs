@@ -9,8 +9,8 @@ use crate::log::MediaLog;
 use crate::net::Net;
 use crate::packet::Packet;
 use crate::transports::each_flow;
+use paceline_cc::Assigned;
 use paceline_cc::shared_bottleneck::DelaySummary;
-use paceline_cc::{Assigned, Controller};
 use paceline_ends::{Coupled, SendingEnd};
 use paceline_metrics::{FlowRecorder, Tick};
 use paceline_units::{Bitrate, Time, TimeDelta};
@@ -46,6 +46,16 @@ impl AnyFlow {
         each_flow!(self, flow => flow.send_after(event, net));
     }
 
+    /// When the sender, which shares, falls silent unless something comes back before; `Time::MAX` for never.
+    pub fn silent_at(&self) -> Time {
+        each_flow!(self, flow => flow.silent_at())
+    }
+
+    /// Nothing has come back until [`AnyFlow::silent_at`].
+    pub fn fall_silent(&mut self) {
+        each_flow!(self, flow => flow.fall_silent());
+    }
+
     /// The next time before `until` at which the sender is looked at.
     pub fn sender_tick(&self, until: Time) -> Option<Tick> {
         each_flow!(self, flow => flow.sender_tick(until))
@@ -56,7 +66,7 @@ impl AnyFlow {
         each_flow!(self, flow => flow.look_at_coupled_sender(tick, coupled));
     }
 
-    /// The share that coupling is told of the flow: absent while it does not send by plan.
+    /// The share that coupling is told of the flow: absent while it does not send by plan, hears nothing, or is over.
     pub fn share(&self) -> Option<Assigned> {
         each_flow!(self, flow => flow.share())
     }
@@ -66,9 +76,9 @@ impl AnyFlow {
         each_flow!(self, flow => flow.sender().desired())
     }
 
-    /// Smoothed round-trip time; absent before the first sample.
-    pub fn srtt(&self) -> Option<TimeDelta> {
-        each_flow!(self, flow => flow.sender().controller().snapshot().srtt)
+    /// The round trip that coupling is told; absent before the first sample.
+    pub fn round_trip(&self) -> Option<TimeDelta> {
+        each_flow!(self, flow => flow.round_trip())
     }
 
     /// The newest summary of the delays of its packets.

@@ -7,8 +7,8 @@ use crate::transports::{Content, Ends, Travels};
 use crate::watch::Watch;
 use paceline_cc::{Assigned, Controller};
 use paceline_ends::{
-    Coupled, Follows, Next, PathFacts, Plan, Planned, Reason, Received, ReceivingEnd, Run, SendingEnd,
-    Transmit,
+    Coupled, Follows, Hearing, Next, PathFacts, Plan, Planned, Reason, Received, ReceivingEnd, Run,
+    SendingEnd, Transmit,
 };
 use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
@@ -42,6 +42,10 @@ pub struct Handled {
     pub now: Time,
     /// Whether the recorder looks at the controller after it.
     counts: bool,
+    /// Whether a packet came back.
+    heard: bool,
+    /// Whether packets left after it.
+    sent: bool,
 }
 
 /// The part of a sender's events that is to happen.
@@ -88,6 +92,8 @@ pub struct Flow<E: Ends> {
     returning: PacketPool<E::Returning>,
     wiring: FlowWiring,
     receiver_ticker: Ticker,
+    /// Answers to its packets, of a flow that shares.
+    hearing: Hearing,
     events: u64,
     packets: u64,
 }
@@ -102,6 +108,7 @@ impl<E: Ends> Flow<E> {
             returning: PacketPool::new(),
             receiver_ticker: wiring.ticker.clone(),
             wiring,
+            hearing: Hearing::default(),
             events: 0,
             packets: 0,
         }
@@ -154,12 +161,41 @@ impl<E: Ends> Flow<E> {
 
     /// Handles the next event at the sender, packets that leave apart; absent if that is not before `until`.
     pub fn handle_event(&mut self, until: Time, net: &mut Net) -> Option<Handled> {
-        self.run_sender(until, net, Part::Handling)
+        let own = self.sender.next_timeout();
+        let event = self.run_sender(until, net, Part::Handling)?;
+        match own {
+            _ if event.heard => self.hearing.heard(event.now),
+            Some((_, reason)) => self.hearing.woken(event.now, reason, self.srtt()),
+            None => {}
+        }
+        Some(event)
     }
 
     /// Sends the packets that may leave after the event.
     pub fn send_after(&mut self, event: Handled, net: &mut Net) {
-        self.run_sender(event.now, net, Part::Sending(event));
+        let sent = self.run_sender(event.now, net, Part::Sending(event));
+        if sent.is_some_and(|event| event.sent) {
+            self.hearing.sent(event.now);
+        }
+    }
+
+    /// When the sender, which shares, falls silent unless something comes back before; `Time::MAX` for never.
+    pub fn silent_at(&self) -> Time {
+        self.hearing.silent_at().unwrap_or(Time::MAX)
+    }
+
+    /// Nothing has come back until [`Flow::silent_at`].
+    pub fn fall_silent(&mut self) {
+        self.hearing.fall_silent(self.srtt());
+    }
+
+    fn srtt(&self) -> Option<TimeDelta> {
+        self.sender.end().controller().snapshot().srtt
+    }
+
+    /// The round trip that coupling is told; absent before the first sample.
+    pub fn round_trip(&self) -> Option<TimeDelta> {
+        self.hearing.round_trip(self.srtt())
     }
 
     /// When the sender wants to be called; `Time::MAX` for never.
@@ -248,11 +284,9 @@ impl<E: Ends> Flow<E> {
                     Next::Due(own) => self.handle_next(returned, until, (back, own))?,
                 },
             };
-            if !matches!(part, Part::Handling) {
-                self.send_due(event, net);
-            }
+            let sent = !matches!(part, Part::Handling) && self.send_due(event, net);
             if !matches!(part, Part::All) {
-                return Some(event);
+                return Some(Handled { sent, ..event });
             }
         }
     }
@@ -288,30 +322,31 @@ impl<E: Ends> Flow<E> {
             let (_, packet) = returned.take()?;
             self.events += 1;
             self.take_returned(back, packet);
-            return Some(Handled { now: back, counts: true });
+            return Some(Handled { now: back, counts: true, heard: true, sent: false });
         }
         self.events += 1;
         // Why is asked here alone: it takes longer than when.
         let counts = self.sender.next_timeout().is_none_or(|(_, reason)| reason != Reason::Pacing);
         self.sender.handle_timeout(own);
-        Some(Handled { now: own, counts })
+        Some(Handled { now: own, counts, heard: false, sent: false })
     }
 
     /// A packet leaves by its pace alone: nothing else happens.
     #[inline(always)]
     fn leave_by_pace(&mut self, now: Time) -> Handled {
         self.events += 1;
-        Handled { now, counts: false }
+        Handled { now, counts: false, heard: false, sent: false }
     }
 
-    /// Sends the packets that may leave after the event.
+    /// Sends the packets that may leave after the event; false if there are none.
     #[inline(always)]
-    fn send_due(&mut self, event: Handled, net: &mut Net) {
-        let Handled { now, counts } = event;
-        self.transmit(now, net);
+    fn send_due(&mut self, event: Handled, net: &mut Net) -> bool {
+        let Handled { now, counts, .. } = event;
+        let sent = self.transmit(now, net);
         if counts {
             self.wiring.recorder.reported(now, self.sender.end());
         }
+        sent
     }
 
     /// The packets of a run leave, each at its time.
@@ -342,12 +377,13 @@ impl<E: Ends> Flow<E> {
     /// Coupling replaces what the controller steers by; what may leave now leaves.
     pub fn assign(&mut self, now: Time, assigned: Assigned, net: &mut Net) {
         self.sender.end_mut().assign(now, assigned);
-        self.run_sender(now, net, Part::Sending(Handled { now, counts: true }));
+        self.send_after(Handled { now, counts: true, heard: false, sent: false }, net);
     }
 
-    /// The share that coupling is told: absent while the flow does not send by plan.
+    /// The share that coupling is told: absent while the flow does not send by plan, hears nothing, or is over.
     pub fn share(&self) -> Option<Assigned> {
-        if self.sender.is_active() { self.sender.end().controller().share() } else { None }
+        let shares = self.sender.is_active() && !self.hearing.is_silent() && !self.sender.end().is_over();
+        if shares { self.sender.end().controller().share() } else { None }
     }
 
     #[inline]
@@ -380,9 +416,11 @@ impl<E: Ends> Flow<E> {
         }
     }
 
+    /// Sends what may leave; false if there is nothing.
     #[inline(always)]
-    fn transmit(&mut self, now: Time, net: &mut Net) {
+    fn transmit(&mut self, now: Time, net: &mut Net) -> bool {
         let (edge, delay) = self.wiring.data_out;
+        let mut sent = false;
         while let Some(out) = self.sender.end_mut().poll_transmit(now) {
             let Transmit { packet, size, ecn, stream, queued } = out;
             let size = size.as_u64() as u32 + self.wiring.overhead;
@@ -396,7 +434,9 @@ impl<E: Ends> Flow<E> {
             }
             let mut packet = self.packet(now, size, ecn, content, false);
             net.carry(edge, now + delay, &mut packet);
+            sent = true;
         }
+        sent
     }
 
     #[inline]

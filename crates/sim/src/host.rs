@@ -61,7 +61,10 @@ impl Host {
         let next = self.flows().iter().map(|&flow| flows[flow].sender_next(edges)).min().unwrap_or(Time::MAX);
         match self {
             Host::Alone(_) => next,
-            Host::Coupled(host) => next.min(host.exchange.next_timeout().unwrap_or(Time::MAX)),
+            Host::Coupled(host) => {
+                let silent = self.flows().iter().map(|&flow| flows[flow].silent_at()).min();
+                next.min(host.exchange.next_timeout().unwrap_or(Time::MAX)).min(silent.unwrap_or(Time::MAX))
+            }
         }
     }
 
@@ -90,12 +93,24 @@ impl CoupledHost {
         ticks.min_by_key(|(_, tick)| tick.covers())
     }
 
-    /// Of events at the same time a change of priority comes first, then the flows in their order.
+    /// Of events at the same time a change of priority comes first, then the flows that fall silent, and then the others in their order.
     fn run(&mut self, until: Time, flows: &mut Flows<'_>, net: &mut Net) {
         loop {
             let next = |place: &usize| flows[self.flows[*place]].sender_next(&net.edges);
             let Some(place) = (0..self.flows.len()).min_by_key(next) else { return };
             let due = next(&place);
+            let silent_at = |place: &usize| flows[self.flows[*place]].silent_at();
+            let silent = (0..self.flows.len()).min_by_key(silent_at).filter(|place| {
+                let at = silent_at(place);
+                at <= due && at < until && self.exchange.next_timeout().is_none_or(|next| at < next)
+            });
+            if let Some(place) = silent {
+                let at = silent_at(&place);
+                let mut ends = HostEnds { numbers: &self.flows, flows, net };
+                ends.flows[self.flows[place]].fall_silent();
+                self.exchange.after_event(at, place, &mut ends);
+                continue;
+            }
             let mut ends = HostEnds { numbers: &self.flows, flows, net };
             match self.exchange.next_timeout().filter(|&at| at <= due && at < until) {
                 Some(at) => {
@@ -141,7 +156,7 @@ impl CoupledEnds for HostEnds<'_, '_> {
     }
 
     fn srtt(&self, place: usize) -> Option<TimeDelta> {
-        self.flow(place).srtt()
+        self.flow(place).round_trip()
     }
 
     fn delay_summary(&self, place: usize) -> Option<DelaySummary> {

@@ -77,8 +77,10 @@ impl Controller for Rap {
         &[Verb::PacketsPerReport]
     }
 
+    /// While nothing is acknowledged, and until slow start has led back from there, it shares nothing.
     fn share(&self) -> Option<Assigned> {
-        Some(Assigned::Rate(Bitrate::from_bps_f64(self.largest * 8.0 / self.ipg)))
+        let alone = self.before_silence.is_some() || self.comes_back();
+        (!alone).then(|| Assigned::Rate(Bitrate::from_bps_f64(self.largest * 8.0 / self.ipg)))
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {

@@ -128,8 +128,7 @@ impl Rap {
     fn pacing(&self) -> Pacing {
         let gap = self.gap();
         let rate = |bits: f64| Pacing::Rate(Bitrate::from_bps_f64((bits / gap.as_secs_f64()).max(1.0)));
-        let comes_back = self.in_slow_start && self.slow_start_end.is_some();
-        if self.before_silence.is_some() || comes_back {
+        if self.before_silence.is_some() || self.comes_back() {
             // Frames are small then, and would fill the send queue with packets that wait a gap each.
             rate(self.largest * 8.0)
         } else if self.hurries {
@@ -137,6 +136,11 @@ impl Rap {
         } else {
             Pacing::Gap(gap)
         }
+    }
+
+    /// Whether slow start leads back to the gap of before a silence.
+    fn comes_back(&self) -> bool {
+        self.in_slow_start && self.slow_start_end.is_some()
     }
 
     fn stream(&mut self, stream: StreamId) -> &mut Outstanding {

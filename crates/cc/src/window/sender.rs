@@ -297,7 +297,9 @@ impl<L: Law> Controller for WindowSender<L> {
             }
         };
         let before = self.window.cwnd;
-        if L::WINDOW_IS_STATE && self.window.recovering && bytes.is_some_and(|bytes| bytes > before) {
+        // After a timeout it lasts until everything is repaired that was outstanding then.
+        let recovering = self.window.recovering || self.flight.first() < self.repaired_until;
+        if L::WINDOW_IS_STATE && recovering && bytes.is_some_and(|bytes| bytes > before) {
             // RFC 6675 section 5: nothing adds to the window before recovery is over. The sum is not lower by that.
             return self.answer();
         }

@@ -40,11 +40,6 @@ impl Answers {
         self.silences.heard().is_some()
     }
 
-    /// When something came back last, or else when the first packet left.
-    pub fn waiting_since(&self) -> Option<Time> {
-        self.silences.heard().or(self.first_sent)
-    }
-
     /// The run is over at `now`. Messages on its silences, and of a sender that sent nothing though it had a second for it.
     pub fn finish(&mut self, now: Time) -> Vec<String> {
         let mut said = self.silences.finish(now);

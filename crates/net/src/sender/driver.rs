@@ -18,7 +18,7 @@ use crate::{Control, NetError};
 use nix::errno::Errno;
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Assigned, Controller};
-use paceline_ends::{Coupled, Planned, SendingEnd, Transmit};
+use paceline_ends::{Coupled, Hearing, Planned, SendingEnd, Transmit};
 use paceline_media::PlayoutCounters;
 use paceline_metrics::{Facts, ReceivedPacket, Tick};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -27,9 +27,6 @@ use std::net::SocketAddr;
 /// Packets sent before datagrams are read.
 pub(super) const AT_ONCE: usize = 32;
 pub(super) const NEXT: TimeDelta = TimeDelta::from_nanos(1);
-/// A coupled flow of which nothing has come back for so long does not share: its group is not to keep a rate for a
-/// receiver that is gone.
-const GONE: TimeDelta = TimeDelta::from_secs(2);
 
 /// A packet that is written but has not left.
 struct Leaving<D> {
@@ -58,8 +55,8 @@ pub(crate) struct SendingDriver<'a, C: SendingCodec> {
     queued: TimeDelta,
     counters: NetCounters,
     answers: Answers,
-    /// Whether nothing has come back for [`GONE`], as the group of a coupled flow knows.
-    gone: bool,
+    /// Answers to its packets, as the group of a coupled flow knows.
+    hearing: Hearing,
     /// Whether the run is over, and only the connection is to be closed.
     closing: bool,
     duration: Time,
@@ -94,7 +91,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             queued: TimeDelta::ZERO,
             counters: NetCounters::default(),
             answers: Answers::new(patience, PlannedSilence::of(&flow)),
-            gone: false,
+            hearing: Hearing::default(),
             closing: false,
             duration: Time::ZERO + flow.scenario.duration,
             time: Time::ZERO,
@@ -247,7 +244,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         });
         if heard {
             self.answers.heard(now);
-            self.gone = false;
+            self.hearing.heard(now);
         }
         now
     }
@@ -292,6 +289,9 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     /// Lets the end do the next thing that is due, at the time that is answered.
     pub fn handle_timeout(&mut self) -> Time {
         let now = self.reach(self.due());
+        if let Some((_, reason)) = self.planned.next_timeout().filter(|(due, _)| *due <= now) {
+            self.hearing.woken(now, reason, self.planned.end().controller().snapshot().srtt);
+        }
         self.planned.handle_timeout(now);
         now
     }
@@ -343,6 +343,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         let media = encoded.media.map(|(begin, captured)| (begin, self.clock.moment_of(captured)));
         self.port.push(self.to, transmit.ecn, media);
         self.answers.first_sent.get_or_insert(now);
+        self.hearing.sent(now);
         if !self.closing && encoded.payload.is_some() {
             let Transmit { size, stream, queued, .. } = transmit;
             self.record.recorder.sent(now, stream, size + self.overhead, now - queued);
@@ -378,7 +379,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
 impl<C: SendingCodec> SendingDriver<'_, C> {
     /// The value that the controller steers by; absent while the flow does not send by plan, or nothing comes back.
     pub fn share(&self) -> Option<Assigned> {
-        let shares = self.planned.is_active() && !self.gone && !self.is_cut_off();
+        let shares = self.planned.is_active() && !self.hearing.is_silent() && !self.is_cut_off();
         if shares { self.planned.end().controller().share() } else { None }
     }
 
@@ -387,9 +388,9 @@ impl<C: SendingCodec> SendingDriver<'_, C> {
         self.planned.end().desired()
     }
 
-    /// Smoothed round-trip time; absent before the first sample.
-    pub fn srtt(&self) -> Option<TimeDelta> {
-        self.planned.end().controller().snapshot().srtt
+    /// The round trip that coupling is told; absent before the first sample.
+    pub fn round_trip(&self) -> Option<TimeDelta> {
+        self.hearing.round_trip(self.planned.end().controller().snapshot().srtt)
     }
 
     /// The newest summary of the delays of its packets, by which shared bottlenecks are detected.
@@ -410,13 +411,13 @@ impl<C: SendingCodec> SendingDriver<'_, C> {
     }
 
     /// When the flow stops sharing unless something comes back before.
-    pub fn gone_at(&self) -> Option<Time> {
-        if self.gone { None } else { self.answers.waiting_since().map(|since| since + GONE) }
+    pub fn silent_at(&self) -> Option<Time> {
+        self.hearing.silent_at()
     }
 
-    /// Nothing has come back for too long.
-    pub fn set_gone(&mut self) {
-        self.gone = true;
+    /// Nothing has come back until [`SendingDriver::silent_at`].
+    pub fn fall_silent(&mut self) {
+        self.hearing.fall_silent(self.planned.end().controller().snapshot().srtt);
     }
 
     /// Counts from the zero of `clock`, like the others of its process.

@@ -1,8 +1,8 @@
 //! Coupled flows that one process sends: one thread, one order of events, and the exchange by which they share.
 //!
 //! Each flow has a socket and a driver of its own, the one that sends a flow alone. Here they are stepped event by event, so
-//! that an assignment acts at the time of the update that caused it. A flow of which nothing has come back for two
-//! seconds leaves its group until something does: others may have its rate.
+//! that an assignment acts at the time of the update that caused it. A flow of which nothing comes back leaves its group
+//! until something does ([`Hearing`](paceline_ends::Hearing)): others may have its rate.
 //!
 //! Flows that share with those of other processes are sent in the same way; then the exchange is elsewhere.
 
@@ -48,11 +48,11 @@ macro_rules! forwarded {
 forwarded! {
     fn due(&self) -> Time;
     fn pending(&self) -> Option<Tick>;
-    fn gone_at(&self) -> Option<Time>;
+    fn silent_at(&self) -> Option<Time>;
     fn is_cut_off(&self) -> bool;
     fn share(&self) -> Option<Assigned>;
     fn desired(&self) -> Option<Bitrate>;
-    fn srtt(&self) -> Option<TimeDelta>;
+    fn round_trip(&self) -> Option<TimeDelta>;
     fn delay_summary(&self) -> Option<&DelaySummary>;
     fn socket(&self) -> &UdpPort;
     fn name(&self) -> &str;
@@ -65,7 +65,7 @@ forwarded! {
     mut fn read_into(&mut self, inbox: &mut Inbox) -> Result<bool, NetError>;
     mut fn assign(&mut self, now: Time, assigned: Assigned);
     mut fn coupled(&mut self, coupled: Coupled);
-    mut fn set_gone(&mut self);
+    mut fn fall_silent(&mut self);
     mut fn look(&mut self, tick: Tick, progress: &Told<'_>);
     mut fn check(&mut self, now: Time) -> Result<(), NetError>;
     mut fn check_answered(&mut self, now: Time) -> Result<(), NetError>;
@@ -77,7 +77,7 @@ enum Event {
     /// Something is due where the flows share, such as a priority that changes.
     Sharing,
     /// Nothing has come back to a flow for too long.
-    Gone(usize),
+    Silent(usize),
     /// Something is due at a flow's end.
     End(usize),
 }
@@ -95,7 +95,7 @@ impl CoupledEnds for Flows<'_> {
     }
 
     fn srtt(&self, flow: usize) -> Option<TimeDelta> {
-        self.0[flow].srtt()
+        self.0[flow].round_trip()
     }
 
     fn delay_summary(&self, flow: usize) -> Option<DelaySummary> {
@@ -179,9 +179,9 @@ impl<'a> SendingHost<'a> {
     fn next_event(&self) -> (Time, Event) {
         let flows = || self.flows.0.iter().enumerate();
         let ends = flows().map(|(place, flow)| (flow.due(), Event::End(place)));
-        let gone = flows().filter_map(|(place, flow)| Some((flow.gone_at()?, Event::Gone(place))));
+        let silent = flows().filter_map(|(place, flow)| Some((flow.silent_at()?, Event::Silent(place))));
         let sharing = (self.sharing.next_timeout(), Event::Sharing);
-        ends.chain(gone).min().unwrap_or(sharing).min(sharing)
+        ends.chain(silent).min().unwrap_or(sharing).min(sharing)
     }
 
     fn next(&self) -> Moment {
@@ -249,8 +249,8 @@ impl<'a> SendingHost<'a> {
             }
             match event {
                 Event::Sharing => self.sharing.handle_timeout(due, &mut self.flows),
-                Event::Gone(place) => {
-                    self.flows.0[place].set_gone();
+                Event::Silent(place) => {
+                    self.flows.0[place].fall_silent();
                     self.sharing.after_event(due, place, &mut self.flows);
                 }
                 Event::End(place) => {
