@@ -1,6 +1,6 @@
 //! Which flows share a bottleneck (RFC 8382 section 3.3).
 
-use super::params::Params;
+use super::params::{NoBottleneck, Params};
 use super::statistics::DelaySummary;
 use crate::FlowId;
 use alloc::vec;
@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 /// The flows of `flows` that share a bottleneck, by what their summaries say alone (section 3.3.1). A flow that passes
 /// none is in no group; one that shares its bottleneck with no other is a group of its own.
 pub fn group(params: &Params, flows: &[(FlowId, DelaySummary)]) -> Vec<Vec<FlowId>> {
-    let known = |summary: &DelaySummary| summary.bottleneck && summary.intervals >= 2 * params.m;
-    let passing: Vec<_> = flows.iter().filter(|(_, summary)| known(summary)).copied().collect();
+    let passes = |summary: &DelaySummary| summary.bottleneck && is_known(params, summary);
+    let passing: Vec<_> = flows.iter().filter(|(_, summary)| passes(summary)).copied().collect();
     if passing.is_empty() {
         return Vec::new();
     }
@@ -23,6 +23,11 @@ pub fn group(params: &Params, flows: &[(FlowId, DelaySummary)]) -> Vec<Vec<FlowI
     let believed = |summary: &DelaySummary| if summary.loss > params.p_l { summary.loss } else { 0.0 };
     let groups = split(groups, believed, relative(params.p_d));
     groups.into_iter().map(|group| group.into_iter().map(|(flow, _)| flow).collect()).collect()
+}
+
+/// Whether a summary is of intervals enough to compare it.
+fn is_known(params: &Params, summary: &DelaySummary) -> bool {
+    summary.intervals >= 2 * params.m
 }
 
 /// Parts each group where neighbours in the order of a figure, the highest first, differ by at least a threshold, which
@@ -104,8 +109,15 @@ impl BottleneckGroups {
         labels.sort_unstable();
         let place = |flow| labels.binary_search_by_key(&flow, |(known, _)| *known).ok();
         let label = |flow| place(flow).map(|place| labels[place].1);
+        let summary = |flow| self.summaries.binary_search_by_key(&flow, |(known, _)| *known);
+        let known = |flow| summary(flow).is_ok_and(|place| is_known(&self.params, &self.summaries[place].1));
+        let keeps = self.params.no_bottleneck == NoBottleneck::Keeps;
         for pair in &mut self.pairs {
             let (one, other) = (label(pair.flows.0), label(pair.flows.1));
+            let passes_none = one.is_none() || other.is_none();
+            if keeps && passes_none && known(pair.flows.0) && known(pair.flows.1) {
+                continue;
+            }
             pair.together = (pair.together << 1) | u64::from(one.is_some() && one == other);
             pair.decisions = pair.decisions.saturating_add(1);
         }

@@ -10,5 +10,5 @@ mod statistics;
 mod tests;
 
 pub use groups::{BottleneckGroups, group};
-pub use params::{Invalid, Params, SummaryEnd};
+pub use params::{Invalid, NoBottleneck, Params, SummaryEnd};
 pub use statistics::{DelayStatistics, DelaySummary};

@@ -23,6 +23,17 @@ paceline_units::names! {
     }
 }
 
+paceline_units::names! {
+    /// Decision on two flows of which one passes no bottleneck at the moment; RFC 8382 section 3.3.2 leaves it open.
+    pub enum NoBottleneck {
+        /// None: the last verdict stays. Flows that are coupled keep their queue short, so that none of them may look as if it passed a
+        /// bottleneck any more.
+        Keeps = "keeps",
+        /// They are apart.
+        Parts = "parts",
+    }
+}
+
 paceline_units::params! {
     /// Every constant of shared-bottleneck detection. `Default` is the profile `rfc8382`.
     pub struct Params {
@@ -42,6 +53,7 @@ paceline_units::params! {
         invalid: Invalid = Invalid::AsZero, "RFC 8382 4.2", "Value of an interval without a bottleneck in the variability";
         stable: f64 = 0.9, in 0.0, 1.0, "RFC 8382 3.3.2", "Part of the last decisions that must have put two flows together before they are coupled";
         decisions: u64 = 10, in 1.0, 64.0, "ours", "Decisions of which that part is taken";
+        no_bottleneck: NoBottleneck = NoBottleneck::Keeps, "RFC 8382 3.3.2 leaves it open", "Decision on two flows of which one passes no bottleneck now";
     }
     check in_order;
     profiles {

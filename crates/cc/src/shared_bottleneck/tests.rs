@@ -201,6 +201,28 @@ fn flows_are_coupled_while_most_decisions_put_them_together() {
     assert!(!coupled(&mut groups, like), "who comes back is new");
 }
 
+/// Coupled flows keep their queue short: then no skewness tells that they pass it.
+#[test]
+fn a_pair_of_which_a_flow_passes_no_bottleneck_keeps_its_verdict() {
+    let like = summary(0.4, 10.0, -0.2, 0.0);
+    let none = DelaySummary { bottleneck: false, ..summary(0.4, 10.0, 0.5, 0.0) };
+    let apart = summary(0.8, 10.0, -0.2, 0.0);
+    for (no_bottleneck, kept) in [(NoBottleneck::Keeps, true), (NoBottleneck::Parts, false)] {
+        let mut groups = BottleneckGroups::new(&Params { no_bottleneck, ..Params::default() });
+        let mut decide = |first: DelaySummary, second: DelaySummary| {
+            groups.on_summary(FlowId(1), &first);
+            groups.on_summary(FlowId(2), &second);
+            groups.decide()[1].1 == FlowId(1)
+        };
+        (0..100).for_each(|_| assert!(!decide(like, none), "nothing ever put them together"));
+        (0..10).for_each(|_| _ = decide(like, like));
+        (0..100).for_each(|_| _ = decide(none, like));
+        assert_eq!(decide(none, none), kept);
+        (0..2).for_each(|_| _ = decide(like, apart));
+        assert!(!decide(like, apart), "two decisions of ten part them in either case");
+    }
+}
+
 /// The delays of packets over a queue that fills and empties: shape, not size, is what counts.
 fn delays(seed: u64, base: f64, mean: f64, packets: usize) -> Vec<f64> {
     let mut state = seed;
