@@ -109,7 +109,7 @@ impl Listener {
             Err(error) => return Err(failed(error)),
         }
         // Of two that start at once, the second looks when the first listens.
-        let _lock = locked(folder).map_err(failed)?;
+        let _lock = locked(path).map_err(failed)?;
         remove_stale(path)?;
         Listener::listen(path).map_err(failed)
     }
@@ -170,14 +170,18 @@ impl Drop for Listener {
     }
 }
 
-/// The folder, locked against others that start there; whoever holds the lock for a second is no such.
-fn locked(folder: &Path) -> Result<OwnedFd, Errno> {
-    let folder = open(folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+/// The file beside `path` that exchanges lock while they start there; whoever holds the lock for a second is none. The folder itself
+/// may be shared, and locked by anybody.
+fn locked(path: &Path) -> Result<OwnedFd, Errno> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = open(Path::new(&name), flags, Mode::RUSR | Mode::WUSR)?;
     let moment = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
     for _ in 0..100 {
-        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => poll(&mut [], Some(&moment))?,
-            done => return done.map(|()| folder),
+            done => return done.map(|()| file),
         };
     }
     Err(Errno::WOULDBLOCK)

@@ -9,6 +9,7 @@ use paceline_net::{ExchangeClient, ExchangeCounters, ExchangeLimits, ExchangeSer
 use paceline_units::{Bitrate, Time, TimeDelta};
 use paceline_wire::exchange::{FiveTuple, GroupKey, Refusal, Reply, Request, decode_reply, encode_request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FlockOperation, flock};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketType, bind, connect, recv, send, socket,
 };
@@ -174,6 +175,16 @@ fn two_exchanges_do_not_listen_at_one_path() {
     let long = folder.socket().with_file_name("x".repeat(120));
     let error = ExchangeServer::bind(&long, &limits).err().expect("too long").to_string();
     assert!(error.contains("cannot be listened on") && error.contains(&"x".repeat(120)), "{error}");
+}
+
+/// Anybody may lock a folder that is shared, such as `/tmp`.
+#[test]
+fn a_lock_on_the_folder_is_no_obstacle() {
+    let folder = Folder::new("shared");
+    let path = folder.socket();
+    let open = std::fs::File::open(path.parent().expect("a folder")).expect("opened");
+    flock(&open, FlockOperation::LockExclusive).expect("locked");
+    drop(ExchangeServer::bind(&path, &ExchangeLimits::default()).expect("the lock is another's"));
 }
 
 /// Eight start at once at one path: one listens, the others are told so.
