@@ -312,3 +312,25 @@ fn flows_of_which_nothing_is_heard_are_by_themselves_again() {
     exchange.handle_timeout(Time::from_nanos(u64::MAX / 4), &mut ends);
     assert!(exchange.next_timeout().is_some_and(|next| next > Time::from_nanos(u64::MAX / 4)));
 }
+
+/// Whoever embeds an exchange can write down the choices of each kind.
+#[test]
+fn the_choices_of_each_kind_can_be_named() {
+    use paceline_cc::coupling::{
+        ActiveParams, ConservativeParams, EfcmParams, EtcpParams, Growth, Leaving, PassiveParams,
+    };
+    let leaving = Leaving::Subtract;
+    for params in [
+        CouplingParams::Active(ActiveParams { leaving, ..ActiveParams::default() }),
+        CouplingParams::Conservative(ConservativeParams {
+            growth: Growth::Divided,
+            ..ConservativeParams::default()
+        }),
+        CouplingParams::Passive(PassiveParams::default()),
+        CouplingParams::Etcp(EtcpParams { hold: 2.0, leaving }),
+        CouplingParams::Efcm(EfcmParams { leaving }),
+    ] {
+        let exchange = Exchange::new(&params, &[(0, Priority::ONE)], vec![]);
+        assert!(exchange.group(0).members().is_empty());
+    }
+}

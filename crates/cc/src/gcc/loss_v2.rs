@@ -296,11 +296,10 @@ impl LossV2 {
         if excess > 0.0 { times(1.0 / excess, self.params.v2_instant_balance) } else { self.highest }
     }
 
-    /// Coupling replaces the estimate, and what it rests on in proportion. Whether losses limit the rate stays, and until when it may
-    /// grow by how much.
+    /// Coupling replaces the estimate. Whether losses limit the rate stays, and until when it may grow by how much.
     pub(super) fn assign(&mut self, estimate: Bitrate) {
         let factor = estimate.as_bps_f64() / self.result.as_bps_f64().max(1.0);
-        self.best = self.best.map(|best| Channel { bandwidth: times(factor, best.bandwidth), ..best });
+        self.best = self.best.map(|best| Channel { bandwidth: estimate, ..best });
         self.window_limit = self.window_limit.map(|(since, limit)| (since, times(factor, limit)));
         self.result = estimate;
     }

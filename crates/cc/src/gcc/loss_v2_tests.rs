@@ -111,6 +111,9 @@ fn assignments_leave_the_window_of_an_increase_alone() {
         for estimator in [&mut apart, &mut coupled] {
             observe(estimator, n, 1, 0, 3000);
         }
-        assert_eq!(coupled.result(), apart.result(), "observation {n}");
+        let [apart, coupled] = [&apart, &coupled].map(|estimator| estimator.result().expect("known"));
+        assert!(coupled.0 <= apart.0, "observation {n}: {coupled:?}, apart {apart:?}");
+        // Losses limit it no longer where it has reached the delay-based estimate.
+        assert!(coupled.1 != LossState::DelayBased || apart.1 == LossState::DelayBased, "observation {n}");
     }
 }

@@ -15,6 +15,7 @@ mod conservation;
 mod conversations;
 mod cost;
 mod coupled;
+mod coupled_groups;
 mod coupled_pairs;
 mod dccp;
 mod deployed;
