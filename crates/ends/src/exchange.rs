@@ -89,7 +89,7 @@ const WORSE_DELAY: (f64, TimeDelta) = (1.5, TimeDelta::from_millis(50));
 /// A flow that was taken out of a group waits for this factor longer the next time, so often.
 const LONGEST_WAIT: u32 = 6;
 
-/// What a detected group makes of a flow (RFC 8699 section 5.1: coupling is to be disabled where it causes a significant increase in delay or
+/// The effect of a detected group on a flow (RFC 8699 section 5.1: coupling is to be disabled where it causes a significant increase in delay or
 /// loss).
 #[derive(Clone, Debug, Default)]
 struct Effect {
@@ -103,7 +103,7 @@ struct Effect {
 }
 
 impl Effect {
-    /// A decision, of this number, coupled the flow or not, while it bears this. Answers whether it is to be by itself. What is borne is of
+    /// A decision, of this number, coupled the flow or not, while it bears this. Answers whether it is to be by itself. Loss and delay are of
     /// the last `span` decisions.
     fn decided(&mut self, number: u64, couples: bool, borne: (f64, Option<TimeDelta>), span: u64) -> bool {
         if number < self.apart_until || !couples {

@@ -313,7 +313,7 @@ fn flows_of_which_nothing_is_heard_are_by_themselves_again() {
     assert!(exchange.next_timeout().is_some_and(|next| next > Time::from_nanos(u64::MAX / 4)));
 }
 
-/// Whoever embeds an exchange can write down the choices of each kind.
+/// A program that embeds an exchange can write down the choices of each kind.
 #[test]
 fn the_choices_of_each_kind_can_be_named() {
     use paceline_cc::coupling::{

@@ -13,7 +13,7 @@ const UNCLEAR: TimeDelta = TimeDelta::from_secs(10);
 ///
 /// Controllers say that nothing is in flight once they give up. So silence is told by the packets that were sent since something came
 /// back, and by time: by a timer of controller or transport that runs out for want of answers, after a round trip at least, or else after
-/// two seconds. What the controller then reduces is not congestion of the group, and an assignment would undo it.
+/// two seconds. The reductions that follow are no congestion of the group, and an assignment would undo them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Hearing {
     /// When the first packet left since something came back.

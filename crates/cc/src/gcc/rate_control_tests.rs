@@ -121,7 +121,7 @@ fn in_2012_a_hold_ends_at_what_arrived_during_it() {
     assert_eq!(control.estimate(), Bitrate::from_kbps(380));
 }
 
-/// The flows of a group are assigned something whenever one of them has news. What is assigned here is the estimate as it is.
+/// The flows of a group are assigned something whenever one of them has news. Each assignment here is the present estimate.
 #[test]
 fn assignments_leave_the_times_of_increase_and_decrease_alone() {
     for profile in ["draft", "libwebrtc", "libwebrtc-2012"] {

@@ -520,7 +520,7 @@ impl<L: Law> Controller for UtilitySender<L> {
             }
         };
         if rate > self.flow.rate * self.params.recv_limit_factor {
-            // What arrived so far tells nothing of a jump. Of smaller steps it does, however often they come.
+            // Arrivals so far tell nothing of a jump. Of smaller steps they do, however often these come.
             self.tells_from = now;
         }
         self.set_rate(rate);

@@ -19,7 +19,7 @@ fn world(mbps: usize, seconds: u32, queue_ms: u32, flows: &str, kind: &str) -> S
     )
 }
 
-/// What flows bear: part of packets dropped, 95th percentile of the queue's delay in ms, part of the link used, and Jain's index.
+/// Figures of a run: part of packets dropped, 95th percentile of the queue's delay in ms, part of the link used, and Jain's index.
 #[derive(Clone, Copy, Debug)]
 struct Borne {
     loss: f64,

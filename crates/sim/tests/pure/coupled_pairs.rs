@@ -64,7 +64,7 @@ fn rates((a, over_a): (&str, &str), (b, over_b): (&str, &str), kind: &str) -> (f
 /// Controllers that steer a rate by losses.
 const RATES: [&str; 3] = ["tfrc", "ccid3", "rap"];
 
-/// What a pair of flows keeps to: least and largest ratio of their rates, of which the first has twice the priority, the least rate of
+/// Bounds of a pair of flows: least and largest ratio of their rates, of which the first has twice the priority, the least rate of
 /// either and the least sum in Mbit/s. The sum stays within the link in any case.
 struct Band {
     ratio: (f64, f64),
