@@ -9,6 +9,8 @@ use paceline_units::{Bitrate, Time, TimeDelta};
 const MAX_RATE: f64 = 1e12;
 /// Round trips in which a flow that came back reaches its part: until then what it sent less says nothing of the network.
 const SETTLES: f64 = 2.0;
+/// Flows that left, as many as a group knows again.
+const MOST_LEFT: usize = 256;
 /// How long a group remembers the rate that a flow left to the others, for flows that were not there before.
 const REMEMBERED: TimeDelta = TimeDelta::from_secs(10);
 
@@ -163,6 +165,9 @@ impl Group {
 
     /// Remembers the rate of a flow that left it to the others.
     pub(super) fn inherit(&mut self, now: Time, Member { flow, rate, .. }: Member) {
+        if self.left.len() == MOST_LEFT {
+            self.left.remove(0);
+        }
         self.left.push(flow);
         self.inherited = ((self.remembers(now) + rate).min(self.sum), now + REMEMBERED);
     }

@@ -68,17 +68,20 @@ struct Group {
     params: CouplingParams,
     coupling: AnyCoupling,
     owners: BTreeMap<FlowId, (ClientId, u32)>,
+    /// Flows that have joined so far.
+    joined: u32,
 }
 
 impl Group {
     fn new(params: CouplingParams) -> Group {
-        Group { coupling: AnyCoupling::new(&params), params, owners: BTreeMap::new() }
+        Group { coupling: AnyCoupling::new(&params), params, owners: BTreeMap::new(), joined: 0 }
     }
 
-    /// The lowest number that no member has.
-    fn vacant(&self) -> FlowId {
-        let taken = self.owners.keys().enumerate().take_while(|(place, member)| member.0 == *place as u32);
-        FlowId(taken.count() as u32)
+    /// A number that no member had before: to the group, a flow that comes back is another one, which may be another process's.
+    fn next_member(&mut self) -> FlowId {
+        let member = FlowId(self.joined);
+        self.joined = self.joined.wrapping_add(1);
+        member
     }
 }
 
@@ -334,7 +337,7 @@ impl Service {
             self.leave(now, id, flow)?;
         }
         let group = self.groups.entry(join.group.clone()).or_insert_with(|| Group::new(params));
-        let member = group.vacant();
+        let member = group.next_member();
         group.owners.insert(member, (id, flow));
         let answer = group.coupling.join(now, &FlowUpdate { flow: member, taken: None, ..join.update.flow });
         self.assignments.clear();
