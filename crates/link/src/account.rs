@@ -31,6 +31,8 @@ pub struct LinkCounters {
     pub in_service: u64,
     /// Packets that the policer dropped or marked; those dropped count in `dropped`, too.
     pub policed: u64,
+    /// Packets that the shaper held back until it had tokens for them.
+    pub shaped: u64,
     /// Departed packets that overtake one over a longer route.
     pub overtaking: u64,
     /// Departed packets that arrive damaged, so that nobody gets them.

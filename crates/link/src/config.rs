@@ -2,7 +2,7 @@
 
 use crate::{
     DelayOverTime, LossConfig, MarkConfig, NoiseConfig, OverTime, PolicerConfig, QueueConfig, RateProcess,
-    RatioOverTime,
+    RatioOverTime, ShaperConfig,
 };
 use alloc::format;
 use alloc::string::String;
@@ -29,6 +29,8 @@ pub struct LinkConfig {
     pub loss: Option<LossConfig>,
     /// Drops or marks what comes faster than a rate, behind the loss model and before the queue.
     pub policer: Option<PolicerConfig>,
+    /// Holds back what comes faster than a rate, behind the policer and before the queue.
+    pub shaper: Option<ShaperConfig>,
     /// Part of the packets that are damaged behind the server, so that nobody gets them.
     pub corrupt: RatioOverTime,
     /// Delay noises after the server, which a packet passes in turn.
@@ -50,6 +52,7 @@ impl LinkConfig {
             mark: None,
             loss: None,
             policer: None,
+            shaper: None,
             corrupt: RatioOverTime::Constant(0.0),
             noise: Vec::new(),
             down: Vec::new(),
@@ -91,6 +94,7 @@ impl LinkConfig {
         self.mark.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("mark"))?;
         self.loss.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("loss"))?;
         self.policer.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("policer"))?;
+        self.shaper.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("shaper"))?;
         let mut noises = self.noise.iter().enumerate();
         noises.try_for_each(|(place, noise)| {
             noise.check().map_err(|error| error.within(&noise_key(place, self.noise.len())))

@@ -1,6 +1,6 @@
 //! Link models: what happens to a packet between one end of a link and the other.
 //!
-//! A [`Link`] is a loss model, a queue, a server whose rate may change, a propagation delay and delay noise, in this
+//! A [`Link`] is a loss model, a policer, a shaper, a queue, a server whose rate may change, a propagation delay and delay noise, in this
 //! order. It knows no flows and no controllers: packets are offered, and leave, or are dropped, or are marked. It lives
 //! in the simulator and, through `net`, in the user-space link; it reads no clock, file or environment, and the same
 //! (configuration, seed, name, offers) gives the same bits everywhere.
@@ -44,6 +44,7 @@
 extern crate alloc;
 
 mod account;
+mod bucket;
 mod config;
 mod damage;
 pub mod generate;
@@ -60,6 +61,7 @@ mod rate;
 mod route;
 mod schedule;
 mod server;
+mod shaper;
 mod tally;
 pub mod trace;
 mod transit;
@@ -86,5 +88,6 @@ pub use queue::{
     RedConfig, Scheduler,
 };
 pub use rate::RateProcess;
+pub use shaper::ShaperConfig;
 pub use trace::Trace;
 pub use transit::{Departure, Offered, Plan, Planned, Transit};

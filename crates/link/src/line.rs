@@ -5,6 +5,7 @@ use crate::damage::Damage;
 use crate::mark::Marker;
 use crate::noise::Noise;
 use crate::route::Route;
+use crate::schedule::span;
 use crate::server::Server;
 use crate::transit::{Plan, Transit};
 use alloc::boxed::Box;
@@ -18,7 +19,7 @@ pub(crate) struct Line {
     pub(crate) marker: Marker,
     /// In a box: a link without noise looks at one word.
     pub(crate) noise: Option<Box<Noise>>,
-    /// Whether it has marks or noise, or its delay changes.
+    /// Whether it has a shaper, marks or noise, or its delay changes.
     pub(crate) alters: bool,
     /// Propagation in nanoseconds; where it changes, the least of all times.
     pub(crate) delay: u64,
@@ -37,17 +38,19 @@ impl Line {
         packet.size().as_u64().saturating_add(self.overhead)
     }
 
-    /// The departure of `packet`, marked if need be, that waited `wait` and whose last bit leaves at `departs`. To be called in
-    /// order of departure: marks and noise have memory. `PLAIN` where it is known to have neither.
+    /// The departure of `packet`, marked if need be, that waited `wait` in the queue after a shaper had held it back, and whose last
+    /// bit leaves at `departs`. To be called in order of departure: marks and noise have memory. `PLAIN` where the line alters nothing.
     #[inline(always)]
     pub(crate) fn plan<const PLAIN: bool>(
         &mut self,
         packet: &mut impl Transit,
         wait: u64,
+        held: u64,
         departs: u64,
     ) -> Plan {
         let mut plan = self.plain(wait, departs);
         if !PLAIN && self.alters {
+            plan.wait += span(held);
             self.alter(&mut plan, packet.ecn(), wait, departs);
             if plan.marked {
                 packet.mark_ce();

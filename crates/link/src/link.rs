@@ -1,4 +1,4 @@
-//! The link: loss, queue, server, propagation and noise in one piece.
+//! The link: loss, policer, shaper, queue, server, propagation and noise in one piece.
 
 use crate::account::{Account, LinkCounters, Service};
 use crate::config::LinkConfig;
@@ -13,6 +13,7 @@ use crate::queue::packet_queue::LinkContext;
 use crate::route::Route;
 use crate::schedule::{NEVER, span};
 use crate::server::{Arrivals, Server};
+use crate::shaper::Shaper;
 use crate::transit::{Departure, Offered, Plan, Planned, Transit};
 use alloc::boxed::Box;
 use paceline_units::param::ParamError;
@@ -22,9 +23,11 @@ use paceline_units::{Bitrate, Time, TimeDelta};
 #[derive(Clone, Debug)]
 pub struct Link<P> {
     gate: Gate,
+    /// In a box: a link without one looks at one word.
+    shaper: Option<Box<Shaper<P>>>,
     queue: Queue<P>,
     line: Line,
-    /// Whether packets can be lost or dropped before the queue, or are marked there.
+    /// Whether packets can be lost, dropped or held back before the queue, or are marked there.
     gated: bool,
     /// Whether something may ever happen though nothing waits and nothing comes.
     timed: bool,
@@ -46,7 +49,11 @@ impl<P: Transit> Link<P> {
         let line = Line {
             server: Server::new(config.rate.schedule(&config.down)),
             account: Account::default(),
-            alters: !marker.is_off() || noise.is_some() || route.is_some() || damage.is_some(),
+            alters: !marker.is_off()
+                || noise.is_some()
+                || route.is_some()
+                || damage.is_some()
+                || config.shaper.is_some(),
             marker,
             damage,
             noise,
@@ -59,27 +66,53 @@ impl<P: Transit> Link<P> {
             policer: config.policer.as_ref().map(Policer::new),
         };
         let noise_loses = line.noise.as_ref().is_some_and(|noise| noise.can_lose());
-        let gated = gate.loss.is_some() || gate.policer.is_some() || noise_loses;
+        let shaper = config.shaper.as_ref().map(Shaper::new).transpose()?.map(Box::new);
+        let gated = gate.loss.is_some() || gate.policer.is_some() || noise_loses || shaper.is_some();
         let queue = Queue::new(&config.queue, &context)?;
         let queue = match queue {
             Queue::DropTail(queue) if !line.alters && !gated && line.overhead == 0 => Queue::Plain(queue),
             queue => queue,
         };
         let timed = queue.is_timed();
-        Ok(Link { gate, queue, line, gated, timed, now: 0 })
+        Ok(Link { gate, shaper, queue, line, gated, timed, now: 0 })
     }
 
-    /// Offers a packet at `now`; calls come in order of time. Drop-tail calls `sink` at once with a departure in the
+    /// Offers a packet at `now`; calls come in order of time. Drop-tail without a shaper calls `sink` at once with a departure in the
     /// future, other disciplines when service begins, for all whose service has begun up to and including `now`. A
     /// departure that never comes is not announced.
     #[inline]
     pub fn offer(&mut self, now: Time, mut packet: P, sink: &mut impl FnMut(Departure<P>)) -> Offered {
         let now = self.reach(now);
-        let Link { gate, queue, line, gated, .. } = self;
-        if *gated && let Some(ended) = gate.pass(line, now, &mut packet) {
-            return ended;
+        if self.gated {
+            packet = match self.pass_gate(now, packet, sink) {
+                Ok(packet) => packet,
+                Err(ended) => return ended,
+            };
         }
-        queue.offer(line, now, packet, sink)
+        match self.queue.offer(&mut self.line, now, packet, 0, sink) {
+            Ok(()) => Offered::Accepted,
+            Err(_) => Offered::Dropped,
+        }
+    }
+
+    /// A packet comes to what is before the queue. It comes back if it goes on at once.
+    fn pass_gate(
+        &mut self,
+        now: u64,
+        mut packet: P,
+        sink: &mut impl FnMut(Departure<P>),
+    ) -> Result<P, Offered> {
+        let Link { gate, shaper, queue, line, .. } = self;
+        if let Some(shaper) = shaper {
+            shaper.release(queue, line, now, sink);
+        }
+        if let Some(ended) = gate.pass(line, now, &mut packet) {
+            return Err(ended);
+        }
+        match shaper {
+            Some(shaper) => shaper.take(queue, line, now, packet),
+            None => Ok(packet),
+        }
     }
 
     /// Whether packets arrive in the order in which they depart: only noise, and a route that becomes shorter, let one overtake
@@ -96,12 +129,30 @@ impl<P: Transit> Link<P> {
     }
 
     /// Offers a packet at `now`, while the driver keeps it, if its departure is known at once: with drop-tail it always is,
-    /// with other disciplines where nothing is ahead.
+    /// with other disciplines where nothing is ahead, and behind a shaper where that holds nothing back.
     #[inline(always)]
     pub fn plan(&mut self, now: Time, packet: &mut impl Transit) -> Planned {
         let now = self.reach(now);
-        let Link { gate, queue, line, gated, .. } = self;
-        queue.plan(line, now, packet, |line, packet| if *gated { gate.pass(line, now, packet) } else { None })
+        match self.gated {
+            true => self.plan_gated(now, packet),
+            false => self.queue.plan(&mut self.line, now, packet, |_, _| None),
+        }
+    }
+
+    /// As [`Link::plan`] where something is before the queue.
+    fn plan_gated(&mut self, now: u64, packet: &mut impl Transit) -> Planned {
+        let Link { gate, shaper, queue, line, .. } = self;
+        let size = line.size_of(packet);
+        if shaper.as_mut().is_some_and(|shaper| !shaper.is_open(now, size)) {
+            return Planned::Undecided;
+        }
+        queue.plan(line, now, packet, |line, packet| {
+            let ended = gate.pass(line, now, packet);
+            if let (None, Some(shaper)) = (ended, &mut *shaper) {
+                shaper.pass(now, size);
+            }
+            ended
+        })
     }
 
     /// As [`Link::plan`], faster, for a plain link, which is never undecided. Any other is, always.
@@ -109,7 +160,7 @@ impl<P: Transit> Link<P> {
     pub fn plan_plain(&mut self, now: Time, packet: &mut impl Transit) -> Planned {
         let now = self.reach(now);
         match &mut self.queue {
-            Queue::Plain(queue) => queue.plan::<true>(&mut self.line, now, packet),
+            Queue::Plain(queue) => queue.plan::<true>(&mut self.line, now, packet, 0),
             _ => Planned::Undecided,
         }
     }
@@ -136,10 +187,14 @@ impl<P: Transit> Link<P> {
         Some(plan)
     }
 
-    /// The earliest time at which something happens without an offer; `None` for drop-tail, which decides at offer.
+    /// The earliest time at which something happens without an offer; `None` for drop-tail, which decides at offer, unless a shaper
+    /// holds packets back before it.
     #[inline]
     pub fn next_event(&self) -> Option<Time> {
-        let next = self.queue.next_event(&self.line);
+        let mut next = self.queue.next_event(&self.line);
+        if let Some(shaper) = &self.shaper {
+            next = next.min(shaper.next_event());
+        }
         (next != NEVER).then_some(Time::from_nanos(next))
     }
 
@@ -149,9 +204,12 @@ impl<P: Transit> Link<P> {
         self.timed && self.queue.has_timer()
     }
 
-    /// Lets everything happen that lies strictly before `until`; nothing for drop-tail.
+    /// Lets everything happen that lies strictly before `until`; nothing for drop-tail without a shaper.
     #[inline]
     pub fn advance(&mut self, until: Time, sink: &mut impl FnMut(Departure<P>)) {
+        if let (Some(shaper), Some(last)) = (&mut self.shaper, until.as_nanos().checked_sub(1)) {
+            shaper.release(&mut self.queue, &mut self.line, last, sink);
+        }
         self.queue.advance(&mut self.line, until.as_nanos(), sink);
     }
 
@@ -159,13 +217,17 @@ impl<P: Transit> Link<P> {
     /// `advance` and `settle` until there is none.
     #[inline]
     pub fn take_dropped(&mut self) -> Option<(Time, P)> {
-        self.queue.take_dropped().map(|(at, packet)| (Time::from_nanos(at), packet))
+        let refused = self.shaper.as_mut().and_then(|shaper| shaper.take_refused());
+        refused.or_else(|| self.queue.take_dropped()).map(|(at, packet)| (Time::from_nanos(at), packet))
     }
 
     /// Brings the counters up to date: everything up to and including `now`. A discipline with real departures announces
     /// what this call began to serve to the next `offer` or `advance`, and says so by `next_event`.
     pub fn settle(&mut self, now: Time) {
         let now = self.reach(now);
+        if let Some(shaper) = &mut self.shaper {
+            shaper.settle(&mut self.queue, &mut self.line, now);
+        }
         self.queue.settle(&mut self.line, now);
     }
 
@@ -176,6 +238,9 @@ impl<P: Transit> Link<P> {
         if let Some(route) = &mut self.line.route {
             counters.overtaking = route.overtaking(self.now);
         }
+        if let Some(shaper) = &self.shaper {
+            shaper.count(self.now, &mut counters);
+        }
         if let Some(damage) = &mut self.line.damage {
             counters.corrupted = damage.damaged(self.now);
         }
@@ -184,7 +249,8 @@ impl<P: Transit> Link<P> {
 
     /// How many packets came to the link so far, before its loss model.
     pub fn offered(&self) -> u64 {
-        self.line.account.offered + self.line.account.lost
+        let held = self.shaper.as_ref().map_or(0, |shaper| shaper.packets());
+        self.line.account.offered + self.line.account.lost + held
     }
 
     /// The server's work until `at`, when everything strictly before `at` is settled.
@@ -198,6 +264,9 @@ impl<P: Transit> Link<P> {
     pub fn reset_max(&mut self) {
         self.queue.look(&mut self.line, self.now);
         self.line.account.reset_max();
+        if let Some(shaper) = &mut self.shaper {
+            shaper.reset_max(self.line.account.packets());
+        }
     }
 
     /// Work that the server could do in [from, to), in bits: the integral of the rate, failures included.

@@ -1,9 +1,7 @@
-//! A policer: what comes faster than a rate, beyond a burst, is dropped or marked before it reaches the queue (RFC 2697's committed
-//! rate and burst alone).
+//! A policer: what comes faster than a rate, beyond a burst, is dropped or marked before it reaches the queue.
 
 use crate::account::Account;
-use crate::config::MAX_PACKET;
-use crate::server::WORK_PER_BYTE;
+use crate::bucket::Bucket;
 use crate::transit::Transit;
 use paceline_units::{Bitrate, Bytes, names, params};
 
@@ -26,21 +24,16 @@ params! {
     }
 }
 
-/// A bucket of tokens, in bit·ns/s: a byte takes 8e9.
+/// A bucket before the queue that holds nothing back.
 #[derive(Clone, Debug)]
 pub(crate) struct Policer {
-    rate: u64,
-    size: u64,
+    bucket: Bucket,
     action: PolicerAction,
-    tokens: u64,
-    /// When the tokens were counted last.
-    at: u64,
 }
 
 impl Policer {
     pub(crate) fn new(config: &PolicerConfig) -> Policer {
-        let size = config.burst.as_u64().min(MAX_PACKET) * WORK_PER_BYTE;
-        Policer { rate: config.rate.as_bps(), size, action: config.action, tokens: size, at: 0 }
+        Policer { bucket: Bucket::new(config.rate, config.burst), action: config.action }
     }
 
     /// Whether the packet, which comes at `now`, passes; marked if that is what becomes of those beyond the rate.
@@ -51,16 +44,11 @@ impl Policer {
         packet: &mut impl Transit,
         account: &mut Account,
     ) -> bool {
-        let filled = u128::from(self.tokens) + u128::from(self.rate) * u128::from(now - self.at);
-        self.tokens = filled.min(u128::from(self.size)) as u64;
-        self.at = now;
-        match size.checked_mul(WORK_PER_BYTE).and_then(|work| self.tokens.checked_sub(work)) {
-            Some(left) => {
-                self.tokens = left;
-                return true;
-            }
-            None => account.policed += 1,
+        if self.bucket.has(now, size) {
+            self.bucket.take(now, size);
+            return true;
         }
+        account.policed += 1;
         let marks = self.action == PolicerAction::Mark && packet.ecn().is_capable();
         if marks {
             packet.mark_ce();

@@ -25,6 +25,7 @@ mod red;
 mod routes;
 mod runs;
 mod service;
+mod shaping;
 
 use crate::{
     Departure, Link, LinkConfig, LinkCounters, Offered, Planned, QueueConfig, QueueLimit, RateProcess,
@@ -66,6 +67,8 @@ type Arrival = (u64, u64);
 struct Outcome {
     offered: Vec<Offered>,
     departures: Vec<Departure<Packet>>,
+    /// Dropped after they had waited.
+    discarded: Vec<(Time, Packet)>,
     counters: LinkCounters,
 }
 
@@ -82,7 +85,8 @@ fn run(config: LinkConfig, arrivals: &[Arrival], ecn: Ecn, end: Time) -> Outcome
     link.advance(end, &mut sink);
     link.settle(end);
     link.advance(end + TimeDelta::from_nanos(1), &mut sink);
-    Outcome { offered, departures, counters: link.counters() }
+    let discarded = std::iter::from_fn(|| link.take_dropped()).collect();
+    Outcome { offered, departures, discarded, counters: link.counters() }
 }
 
 fn mbps(mbps: u64) -> RateProcess {

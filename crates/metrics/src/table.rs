@@ -254,18 +254,18 @@ figures! {
             column Rate = Cell::Link(|sample| ratio(sample.delivered_bits() / 1e6, sample.seconds));
         utilisation "used" ["ratio", NONE] "Bytes served over the integral of capacity, of a packet in service the part that has left; never above 1.",
             summary Share: Option<f64> = LinkRecorder::utilisation, shown 1;
-        queue_packets "waiting packets" ["packets", NONE] "Packets that wait in the queue, without the one in service.",
+        queue_packets "waiting packets" ["packets", NONE] "Packets that wait in the queue, and for a shaper's tokens, without the one in service.",
             column Level = Cell::Link(|sample| Some(sample.now.queue_packets as f64)),
             summary Group: QueuePackets = |link| QueuePackets::of(link, Facts::ALL);
-        queue_bytes "waiting bytes" ["B", NONE] "Bytes that wait in the queue, without those in service.",
+        queue_bytes "waiting bytes" ["B", NONE] "Bytes that wait in the queue, and for a shaper's tokens, without those in service.",
             column Level = Cell::Link(|sample| Some(sample.now.queue_bytes.as_f64()));
-        queue_delay_ms "queue delay" ["ms", NONE] "Wait before their service of packets that left.",
+        queue_delay_ms "queue delay" ["ms", NONE] "Wait before their service, that for a shaper's tokens in, of packets that left.",
             summary Distribution: Distribution = |link| (&link.queue_delay).into(), shown 2;
         offered "offered" ["packets", NONE] "Packets that came to the link, before its loss model: delivered, dropped, lost and waiting together.",
             summary Count: u64 = |link| link.counted(|count| count.offered), shown 3;
         delivered "delivered" ["packets", NONE] "Packets whose last bit left the link.",
             summary Count: u64 = |link| link.counted(|count| count.departed);
-        dropped "dropped" ["packets", NONE] "Packets that the queue dropped: it was full, or its algorithm chose to.",
+        dropped "dropped" ["packets", NONE] "Packets that the queue dropped: it was full, or its algorithm chose to; and those that a policer or a shaper dropped.",
             column Count = Cell::Link(|sample| sample.counted(|count| count.dropped)),
             summary Count: u64 = |link| link.counted(|count| count.dropped), shown 4;
         lost "lost" ["packets", NONE] "Packets that the loss model took.", summary Count: u64 = |link| link.counted(|count| count.lost), shown 5;
@@ -276,6 +276,8 @@ figures! {
             summary Count: u64 = |link| link.counted(|count| count.marked), shown 6;
         policed "policed" ["packets", NONE] "Packets that the policer dropped or marked; those dropped count in `dropped`, too.",
             summary Count: u64 = |link| link.counted(|count| count.policed);
+        shaped "shaped" ["packets", NONE] "Packets that the shaper held back until it had tokens for them.",
+            summary Count: u64 = |link| link.counted(|count| count.shaped);
         corrupted "corrupted" ["packets", NONE] "Packets that left this link and arrive damaged, so that nobody gets them.",
             summary Count: u64 = |link| link.counted(|count| count.corrupted);
         overtaking "overtaking" ["packets", NONE] "Packets that left this link over a shorter route and arrive before some that left before them.",

@@ -207,6 +207,7 @@ impl Builder<'_> {
             mark: link.mark.clone(),
             loss: link.loss.clone(),
             policer: link.policer.clone(),
+            shaper: link.shaper.clone(),
             corrupt: link.corrupt.clone(),
             noise: link.noise.clone(),
             down: link.down.iter().map(|&(from, to)| (at(from), at(to))).collect(),

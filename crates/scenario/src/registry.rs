@@ -10,7 +10,7 @@ use paceline_cc::shared_bottleneck;
 use paceline_cc::{ControllerParams, CouplingParams};
 use paceline_link::trace::{TraceFormat, TraceOptions};
 use paceline_link::{
-    DelayChanges, LossConfig, MarkConfig, NoiseConfig, PolicerConfig, QueueConfig, QueueLimit,
+    DelayChanges, LossConfig, MarkConfig, NoiseConfig, PolicerConfig, QueueConfig, QueueLimit, ShaperConfig,
 };
 use paceline_media::PlayoutConfig;
 use paceline_units::param::{self, Kinds, ParamSet, ProfileHelp, ProfiledKinds, Profiles, Spec, Value};
@@ -212,6 +212,9 @@ pub fn tables() -> Listing {
         table("link", "One direction of a link", keys::LINK, &|name| LinkSpec::default().value(name)),
         table("policer", "A bucket before the queue", PolicerConfig::SPECS, &|name| {
             PolicerConfig::default().value(name)
+        }),
+        table("shaper", "A bucket with a queue before the queue", ShaperConfig::SPECS, &|name| {
+            ShaperConfig::default().value(name)
         }),
         table("delay", "A delay that changes", DelayChanges::SPECS, &|name| {
             DelayChanges::default().value(name)

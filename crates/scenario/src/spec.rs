@@ -11,6 +11,7 @@ use paceline_cc::{ControllerParams, CouplingParams, FlowSetup, Priority};
 use paceline_ends::Exchange;
 use paceline_link::{
     DelayOverTime, LossConfig, MarkConfig, NoiseConfig, OverTime, PolicerConfig, QueueConfig, RatioOverTime,
+    ShaperConfig,
 };
 use paceline_media::PlayoutConfig;
 use paceline_units::param::{Kind, ParamError, ParamSet, Parameter, Reason, Value};
@@ -163,6 +164,7 @@ params! {
         mark: Option<MarkConfig> = None, else "no marks", "", "ECN marks: see below";
         loss: Option<LossConfig> = None, else "no loss", "", "Loss before the queue: see below";
         policer: Option<PolicerConfig> = None, else "no policer", "", "Drops or marks what comes faster than a rate, behind `loss` and before the queue: see below";
+        shaper: Option<ShaperConfig> = None, else "no shaper", "", "Holds back what comes faster than a rate, behind `policer` and before the queue, and drops what it has no room for: see below";
         corrupt: RatioOverTime = RatioOverTime::Constant(0.0), in 0.0, 1.0, "", "Part of the packets that are damaged behind the server, so that nobody gets them; may change, as `delay` does";
         noise: Vec<NoiseConfig> = Vec::new(), type Kind::Other("table with kind, or list"), else "no noise", "", "Delay noise, or a list of noises that a packet passes in turn: see below";
         down: Vec<(TimeDelta, TimeDelta)> = Vec::new(), "", "Failures from a time to another: `[[\"30s\", \"31s\"]]`. Nothing is served meanwhile; the queue keeps its packets and takes what fits";

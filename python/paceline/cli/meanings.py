@@ -34,6 +34,7 @@ _TABLES = {
     "link": "links.NAME",
     "delay": "links.NAME.delay",
     "policer": "links.NAME.policer",
+    "shaper": "links.NAME.shaper",
     "flow": "flows.NAME",
     "stream": "flows.NAME.streams.NAME",
     "coupling": "coupling.NAME",

@@ -206,13 +206,13 @@ impl<P: Transit> Discipline<P> for CoDel<P> {
     }
 
     #[inline]
-    fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Option<()> {
+    fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Result<(), Queued<P>> {
         // Section 5.4: drops of a full buffer do not count towards the computations.
         if !self.limit.admits(waiting.packets(), waiting.bytes(), packet.size) {
-            return None;
+            return Err(packet);
         }
         self.queue.push_back(packet);
-        Some(())
+        Ok(())
     }
 
     #[inline]

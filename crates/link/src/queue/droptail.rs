@@ -7,7 +7,7 @@ use crate::config::{MAX_PACKET, QueueLimit, ResolvedLimit};
 use crate::line::Line;
 use crate::schedule::NEVER;
 use crate::server::Arrivals;
-use crate::transit::{Departure, Offered, Plan, Planned, Transit};
+use crate::transit::{Departure, Plan, Planned, Transit};
 use alloc::collections::VecDeque;
 use core::marker::PhantomData;
 use paceline_units::Bytes;
@@ -60,29 +60,32 @@ impl<P: Transit> DropTail<P> {
         }
     }
 
+    /// A packet comes at `now`, which a shaper had held back. It comes back if it is dropped.
     #[inline]
     pub(crate) fn offer(
         &mut self,
         line: &mut Line,
         now: u64,
         mut packet: P,
+        held: u64,
         sink: &mut impl FnMut(Departure<P>),
-    ) -> Offered {
-        match self.plan::<false>(line, now, &mut packet) {
+    ) -> Result<(), P> {
+        match self.plan::<false>(line, now, &mut packet, held) {
             Planned::Departs(plan) => sink(plan.of(packet)),
             Planned::Stays => {}
-            Planned::Dropped | Planned::Lost | Planned::Undecided => return Offered::Dropped,
+            Planned::Dropped | Planned::Lost | Planned::Undecided => return Err(packet),
         }
-        Offered::Accepted
+        Ok(())
     }
 
-    /// The fate of a packet that comes at `now`. `PLAIN` where the line has no marks, noise or overhead.
+    /// The fate of a packet that comes at `now`, which a shaper had held back. `PLAIN` where the line has no marks, noise or overhead.
     #[inline(always)]
     pub(crate) fn plan<const PLAIN: bool>(
         &mut self,
         line: &mut Line,
         now: u64,
         packet: &mut impl Transit,
+        held: u64,
     ) -> Planned {
         let size = if PLAIN { packet.size().as_u64() } else { line.size_of(packet) };
         line.account.offered += 1;
@@ -112,7 +115,7 @@ impl<P: Transit> DropTail<P> {
             self.stuck += size;
             return Planned::Stays;
         }
-        let plan = line.plan::<PLAIN>(packet, wait, departs);
+        let plan = line.plan::<PLAIN>(packet, wait, held, departs);
         if plan.marked {
             self.note_mark(line, now, departs);
         }
@@ -207,6 +210,12 @@ impl<P: Transit> DropTail<P> {
         let accepted = line.account.offered - line.account.dropped;
         line.account.departed = accepted - there.0 - u64::from(self.in_service);
         line.account.departed_bytes = self.accepted - there.1 - serving;
+    }
+
+    /// How many packets wait at `now`, which is before `NEVER`.
+    pub(crate) fn waiting(&mut self, now: u64) -> u64 {
+        self.begin_service(now);
+        self.waiting.len() as u64
     }
 
     /// Bytes that are in service or wait, without those that never leave.

@@ -294,15 +294,15 @@ impl<P: Transit> Discipline<P> for DualPi2<P> {
 
     /// Figure 3: so that large packets fare no worse, room for an MTU is asked of all.
     #[inline]
-    fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Option<()> {
+    fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Result<(), Queued<P>> {
         let room = self.config.mtu.as_u64();
         if !self.limit.admits(waiting.packets(), waiting.bytes(), room) {
-            return None;
+            return Err(packet);
         }
         self.on_arrival(packet.since);
         let side = if is_l4s(packet.packet.ecn()) { &mut self.l } else { &mut self.c };
         side.push(packet);
-        Some(())
+        Ok(())
     }
 
     /// Figure 7.

@@ -159,17 +159,17 @@ impl<P: Transit> Discipline<P> for FqCoDel<P> {
     }
 
     #[inline]
-    fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Option<()> {
+    fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Result<(), Queued<P>> {
         let place = self.queue_of(&packet.packet);
         while !self.limit.admits(waiting.packets(), waiting.bytes(), packet.size) {
             let can_fit = self.limit.admits(0, 0, packet.size);
             if !can_fit || !self.drop_from_fattest(packet.since, place, packet.size, waiting) {
-                return None;
+                return Err(packet);
             }
         }
         self.activate(place);
         self.pool.push(&mut self.queues[place].packets, packet);
-        Some(())
+        Ok(())
     }
 
     /// Section 4.2.

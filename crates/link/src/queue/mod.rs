@@ -158,17 +158,19 @@ macro_rules! disciplines {
                 }
             }
 
+            /// A packet comes at `now`, which a shaper had held back. It comes back if it is dropped.
             #[inline]
             pub(crate) fn offer(
                 &mut self,
                 line: &mut Line,
                 now: u64,
                 packet: P,
+                held: u64,
                 sink: &mut impl FnMut(Departure<P>),
-            ) -> Offered {
+            ) -> Result<(), P> {
                 match self {
-                    Queue::Plain(queue) | Queue::DropTail(queue) => queue.offer(line, now, packet, sink),
-                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.offer(line, now, packet, sink),)*
+                    Queue::Plain(queue) | Queue::DropTail(queue) => queue.offer(line, now, packet, held, sink),
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.offer(line, now, packet, held, sink),)*
                 }
             }
 
@@ -213,18 +215,29 @@ macro_rules! disciplines {
             ) -> Planned {
                 let kept = |kept| if kept == Offered::Lost { Planned::Lost } else { Planned::Dropped };
                 match self {
-                    Queue::Plain(queue) => queue.plan::<true>(line, now, packet),
+                    Queue::Plain(queue) => queue.plan::<true>(line, now, packet, 0),
                     Queue::DropTail(queue) => match gate(line, packet) {
                         Some(at_gate) => kept(at_gate),
-                        None => queue.plan::<false>(line, now, packet),
+                        None => queue.plan::<false>(line, now, packet, 0),
                     },
                     $($(#[cfg($cfg)])? Queue::$name(queue) => match queue.is_idle(line, now) {
                         false => Planned::Undecided,
                         true => match gate(line, packet) {
                             Some(at_gate) => kept(at_gate),
-                            None => queue.plan(line, now, packet),
+                            None => queue.plan(line, now, packet, 0),
                         },
                     },)*
+                }
+            }
+
+            /// How many packets wait at `now`, without the one in service.
+            pub(crate) fn waiting(&mut self, line: &mut Line, now: u64) -> u64 {
+                match self {
+                    Queue::Plain(queue) | Queue::DropTail(queue) => queue.waiting(now),
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => {
+                        queue.settle(line, now);
+                        line.account.packets()
+                    })*
                 }
             }
 

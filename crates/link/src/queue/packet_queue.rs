@@ -8,7 +8,7 @@ use crate::account::Account;
 use crate::config::MAX_PACKET;
 use crate::line::Line;
 use crate::schedule::NEVER;
-use crate::transit::{Departure, Offered, Plan, Planned, Transit};
+use crate::transit::{Departure, Plan, Planned, Transit};
 use alloc::collections::VecDeque;
 use paceline_units::Bitrate;
 use paceline_units::param::ParamError;
@@ -33,6 +33,8 @@ pub(crate) struct Queued<P> {
     pub(crate) size: u64,
     /// Whether the discipline marked it (it has called `mark_ce` then).
     pub(crate) marked: bool,
+    /// How long a shaper had held it back before it was offered, in nanoseconds.
+    pub(crate) held: u64,
 }
 
 /// A queue discipline with real departures: one file each.
@@ -48,9 +50,9 @@ pub(crate) trait Discipline<P: Transit>: Sized {
         true
     }
 
-    /// A packet that must wait: takes it, or drops it (`None`). `waiting` says what waits already; others dropped in its
+    /// A packet that must wait: takes it, or hands it back to be dropped. `waiting` says what waits already; others dropped in its
     /// favour go through [`Waiting::discard`].
-    fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Option<()>;
+    fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Result<(), Queued<P>>;
 
     /// The next packet to serve at `now`; those dropped on the way go through [`Waiting::discard`].
     fn dequeue(&mut self, now: u64, waiting: &mut Waiting<'_, P>) -> Option<Queued<P>>;
@@ -103,10 +105,10 @@ impl<P> Waiting<'_, P> {
 }
 
 impl<P: Transit> Queued<P> {
-    /// A packet of `size` bytes on this link, offered at `since`.
+    /// A packet of `size` bytes on this link, offered at `since` after a shaper had held it back.
     #[inline]
-    pub(crate) fn new(packet: P, since: u64, size: u64) -> Queued<P> {
-        Queued { packet, since, size, marked: false }
+    pub(crate) fn new(packet: P, since: u64, size: u64, held: u64) -> Queued<P> {
+        Queued { packet, since, size, marked: false, held }
     }
 
     /// Marks the packet if it can be marked; false if it cannot.
@@ -156,35 +158,38 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
         })
     }
 
+    /// A packet comes at `now`, which a shaper had held back. It comes back if it is dropped.
     pub(crate) fn offer(
         &mut self,
         line: &mut Line,
         now: u64,
         mut packet: P,
+        held: u64,
         sink: &mut impl FnMut(Departure<P>),
-    ) -> Offered {
+    ) -> Result<(), P> {
         self.flush(sink);
         self.run(line, now, sink);
         if self.serving.is_none() {
-            return match self.plan(line, now, &mut packet) {
+            return match self.plan(line, now, &mut packet, held) {
                 Planned::Departs(plan) => {
                     sink(plan.of(packet));
-                    Offered::Accepted
+                    Ok(())
                 }
-                Planned::Stays => Offered::Accepted,
-                Planned::Dropped | Planned::Lost | Planned::Undecided => Offered::Dropped,
+                Planned::Stays => Ok(()),
+                Planned::Dropped | Planned::Lost | Planned::Undecided => Err(packet),
             };
         }
         line.account.offered += 1;
         let size = line.size_of(&packet);
-        let queued = Queued::new(packet, now, size);
+        let queued = Queued::new(packet, now, size, held);
         let mut waiting = Waiting { account: &mut line.account, dropped: &mut self.dropped };
-        if size > MAX_PACKET || self.discipline.enqueue(queued, &mut waiting).is_none() {
-            line.account.dropped += 1;
-            return Offered::Dropped;
+        let taken =
+            if size > MAX_PACKET { Err(queued) } else { self.discipline.enqueue(queued, &mut waiting) };
+        match taken {
+            Ok(()) => line.account.enter(now, size),
+            Err(_) => line.account.dropped += 1,
         }
-        line.account.enter(now, size);
-        Offered::Accepted
+        taken.map_err(|queued| queued.packet)
     }
 
     /// Whether a packet that comes at `now` finds an idle server.
@@ -201,10 +206,16 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
 
     /// The fate of a packet that finds an idle server.
     #[inline(always)]
-    pub(crate) fn plan(&mut self, line: &mut Line, now: u64, packet: &mut impl Transit) -> Planned {
+    pub(crate) fn plan(
+        &mut self,
+        line: &mut Line,
+        now: u64,
+        packet: &mut impl Transit,
+        held: u64,
+    ) -> Planned {
         line.account.offered += 1;
         let size = line.size_of(packet);
-        let mut queued = Queued::new(packet, now, size);
+        let mut queued = Queued::new(packet, now, size, held);
         if size > MAX_PACKET || !self.discipline.admit_to_idle(&mut queued) {
             line.account.dropped += 1;
             return Planned::Dropped;
@@ -315,7 +326,7 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
             self.serving = Some(InService { departs, size, marked });
             return None;
         }
-        let plan = line.plan::<false>(&mut queued.packet, wait, departs);
+        let plan = line.plan::<false>(&mut queued.packet, wait, queued.held, departs);
         self.serving = Some(InService { departs, size, marked: marked || plan.marked });
         Some(plan)
     }

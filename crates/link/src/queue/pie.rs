@@ -225,18 +225,18 @@ impl<P: Transit> Discipline<P> for Pie<P> {
     }
 
     #[inline]
-    fn enqueue(&mut self, mut packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Option<()> {
+    fn enqueue(&mut self, mut packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Result<(), Queued<P>> {
         self.on_arrival(packet.since);
         let (packets, bytes) = (waiting.packets(), waiting.bytes());
         if !self.limit.admits(packets, bytes, packet.size) {
             self.controller.accu_prob = 0.0;
-            return None;
+            return Err(packet);
         }
         if self.controller.drop_early(bytes, &mut self.random) {
             let PieConfig { ecn, mark_ecnth, .. } = self.controller.config;
             let may_mark = ecn && self.controller.drop_prob < mark_ecnth;
             if !(may_mark && packet.mark()) {
-                return None;
+                return Err(packet);
             }
         }
         let threshold = self.controller.config.active_threshold;
@@ -245,7 +245,7 @@ impl<P: Transit> Discipline<P> for Pie<P> {
             self.departures.begin(packet.since);
         }
         self.queue.push_back(packet);
-        Some(())
+        Ok(())
     }
 
     #[inline]

@@ -185,13 +185,13 @@ impl<P: Transit> Discipline<P> for Red<P> {
     }
 
     #[inline]
-    fn enqueue(&mut self, mut packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Option<()> {
+    fn enqueue(&mut self, mut packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Result<(), Queued<P>> {
         let passes = self.detector.passes(&mut packet, waiting.packets(), waiting.bytes());
         if !passes || !self.limit.admits(waiting.packets(), waiting.bytes(), packet.size) {
-            return None;
+            return Err(packet);
         }
         self.queue.push_back(packet);
-        Some(())
+        Ok(())
     }
 
     #[inline]

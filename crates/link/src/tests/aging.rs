@@ -40,9 +40,9 @@ impl<P: Transit> Discipline<P> for Aging<P> {
         !self.random.chance(self.config.drop_ratio)
     }
 
-    fn enqueue(&mut self, packet: Queued<P>, _waiting: &mut Waiting<'_, P>) -> Option<()> {
+    fn enqueue(&mut self, packet: Queued<P>, _waiting: &mut Waiting<'_, P>) -> Result<(), Queued<P>> {
         self.waiting.push_back(packet);
-        Some(())
+        Ok(())
     }
 
     fn dequeue(&mut self, _now: u64, _waiting: &mut Waiting<'_, P>) -> Option<Queued<P>> {

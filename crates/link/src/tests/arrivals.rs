@@ -1,7 +1,7 @@
 //! Random links and arrivals for the property tests.
 
 use super::*;
-use crate::{DelayChanges, DelayOverTime, PolicerAction, PolicerConfig, Trace};
+use crate::{DelayChanges, DelayOverTime, PolicerAction, PolicerConfig, ShaperConfig, Trace};
 use paceline_units::param::{self, Kind, Kinds, ParamSet, Spec, Value};
 use proptest::prelude::*;
 
@@ -111,6 +111,19 @@ fn policer() -> impl Strategy<Value = PolicerConfig> {
     })
 }
 
+/// A shaper with a limit of any kind.
+fn shaper() -> impl Strategy<Value = ShaperConfig> {
+    (10_000u64..200_000_000, 1u64..100_000, 0u8..3, 1u64..60).prop_map(|(rate, burst, kind, most)| {
+        ShaperConfig {
+            rate: Bitrate::from_bps(rate),
+            burst: Bytes::new(burst),
+            limit: (kind == 0).then(|| TimeDelta::from_millis(most as i64)),
+            packets: (kind == 1).then_some(most),
+            bytes: (kind == 2).then(|| Bytes::new(most * 1000)),
+        }
+    })
+}
+
 /// A delay that lasts, or changes at once or evenly.
 fn delay() -> impl Strategy<Value = DelayOverTime> {
     let nanos = || 0i64..50_000_000;
@@ -136,10 +149,11 @@ pub(super) fn config() -> impl Strategy<Value = LinkConfig> {
         prop::option::of(any_of()),
         prop::collection::vec(any_of(), 0..4),
         prop::option::of(policer()),
+        prop::option::of(shaper()),
         prop::option::weighted(0.3, 0.0f64..0.5),
     );
     (parts, downs, delay(), any::<bool>(), 0u64..60).prop_map(
-        |((rate, limit, mark, loss, noise, policer, corrupt), downs, delay, overtake, overhead)| {
+        |((rate, limit, mark, loss, noise, policer, shaper, corrupt), downs, delay, overtake, overhead)| {
             let down = downs
                 .into_iter()
                 .map(|(from, length)| (Time::from_nanos(from), Time::from_nanos(from + length)));
@@ -151,6 +165,7 @@ pub(super) fn config() -> impl Strategy<Value = LinkConfig> {
                 mark,
                 loss,
                 policer,
+                shaper,
                 corrupt: corrupt.unwrap_or_default().into(),
                 noise,
                 down: down.collect(),

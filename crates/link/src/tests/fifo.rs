@@ -27,9 +27,13 @@ impl<P: Transit> Discipline<P> for Fifo<P> {
         Ok(Fifo { limit: config.limit.resolve(context.nominal)?, waiting: VecDeque::new() })
     }
 
-    fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Option<()> {
+    fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Result<(), Queued<P>> {
         let fits = self.limit.admits(waiting.packets(), waiting.bytes(), packet.size);
-        fits.then(|| self.waiting.push_back(packet))
+        if !fits {
+            return Err(packet);
+        }
+        self.waiting.push_back(packet);
+        Ok(())
     }
 
     fn dequeue(&mut self, _now: u64, _waiting: &mut Waiting<'_, P>) -> Option<Queued<P>> {

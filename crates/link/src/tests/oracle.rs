@@ -38,7 +38,8 @@ fn run_stepwise(
     let counters = link.counters();
     samples.push((counters, link.service(end)));
     link.advance(Time::MAX, &mut |departure| departures.push(departure));
-    (Outcome { offered, departures, counters }, samples)
+    let discarded = std::iter::from_fn(|| link.take_dropped()).collect();
+    (Outcome { offered, departures, discarded, counters }, samples)
 }
 
 proptest! {
@@ -66,7 +67,7 @@ proptest! {
         prop_assert!(is_conserved(&counters));
         let count = |kind| outcome.offered.iter().filter(|&&offered| offered == kind).count() as u64;
         prop_assert_eq!(counters.lost, count(Offered::Lost));
-        prop_assert_eq!(counters.dropped, count(Offered::Dropped));
+        prop_assert_eq!(counters.dropped, count(Offered::Dropped) + outcome.discarded.len() as u64);
         prop_assert_eq!(counters.offered, arrivals.len() as u64);
         let gone = || outcome.departures.iter().filter(|departure| departure.departed <= end);
         prop_assert_eq!(counters.departed, gone().count() as u64);

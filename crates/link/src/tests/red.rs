@@ -57,7 +57,7 @@ fn drops_at(length: u64, change: impl Fn(&mut RedConfig)) -> Vec<u64> {
     let mut drops = Vec::new();
     for arrival in 0..100_000u64 {
         let mut queued =
-            crate::queue::packet_queue::Queued::new(packet(arrival, 0, 500, Ecn::NotEct), arrival, 500);
+            crate::queue::packet_queue::Queued::new(packet(arrival, 0, 500, Ecn::NotEct), arrival, 500, 0);
         if !red.passes(&mut queued, length, length * 500) && arrival > 1000 {
             drops.push(arrival);
         }

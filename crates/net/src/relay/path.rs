@@ -193,4 +193,23 @@ mod tests {
         assert!((delay(first) - 50.0).abs() < 1.0 && (delay(last) - 10.0).abs() < 1.0);
         assert!(outcome.arrived.windows(2).all(|pair| pair[0].0 <= pair[1].0), "nothing overtakes");
     }
+
+    /// The relay's shaper is the simulator's: packets leave as its tokens come, and what it has no room for is lost.
+    #[test]
+    fn what_comes_too_fast_is_held_back() {
+        let text = "duration = \"2s\"\n[links.l]\nrate = \"1Gbps\"\nqueue = { packets = 99 }\n\
+                    shaper = { rate = \"8Mbps\", burst = \"5kB\", packets = 20 }\n\
+                    [flows.f]\nsource = { kind = \"bulk\" }\npath = [\"l\"]\ncontroller = \"scream\"\n";
+        // 40 packets of 1000 B within 4 ms: 5 at once, then one a millisecond.
+        let outcome = carried(text, &MemoryBudget::new(Bytes::new(1 << 20)), 40, 100_000);
+        let arrived = outcome.arrived.iter().map(|(at, _)| at.as_nanos() / 1_000_000);
+        let held: Vec<_> = (1..=23).collect();
+        assert_eq!(arrived.skip(5).collect::<Vec<_>>(), held);
+        assert_eq!(outcome.lost.len(), 40 - 5 - 23);
+        let (at, last) = outcome.arrived.last().expect("some arrive");
+        assert!(
+            (*at - last.entered - last.wait).as_millis_f64() < 0.1,
+            "the wait for tokens counts as a wait"
+        );
+    }
 }

@@ -36,6 +36,29 @@ fn a_datagram_has_the_delay_of_its_moment() {
     }
 }
 
+/// A shaper is as a link of its rate that carries a burst at once: over a second it lets its rate pass, and what waits for tokens counts
+/// as a wait in the queue. Its limit drops what is more.
+#[test]
+fn a_shaper_holds_back_and_drops() {
+    let datagrams = |rate: &str| {
+        format!(
+            "duration = \"20s\"\nwarmup = \"1s\"\n[links.l]\nrate = \"1Gbps\"\nqueue = {{ packets = 9 }}\ndelay = \"10ms\"\n\
+             shaper = {{ rate = \"2Mbps\", burst = \"12kB\", limit = \"100ms\" }}\n\
+             [flows.f]\ntransport = \"udp\"\npath = [\"l\"]\nsource = {{ kind = \"cbr\", rate = \"{rate}\" }}\n"
+        )
+    };
+    let (below, above) = (run(&datagrams("1900kbps")), run(&datagrams("4Mbps")));
+    let figures = |outcome| (flow(outcome, "f").throughput_mbps.unwrap_or(0.0), link(outcome, "l"));
+    let (rate, quiet) = figures(&below);
+    assert!((rate - 1.9).abs() < 0.02 && quiet.shaped + quiet.dropped == 0, "{rate} {quiet:?}");
+    let (rate, full) = figures(&above);
+    assert!((rate - 2.0).abs() < 0.01, "{rate}");
+    let wait = full.queue_delay_ms.mean.unwrap_or(0.0);
+    assert!((90.0..=100.0).contains(&wait), "{wait}");
+    assert!(full.shaped.abs_diff(full.delivered) < 30 && full.dropped > full.delivered / 2, "{full:?}");
+    assert_eq!(flow(&above, "f").queue_delay_ms.mean.map(f64::round), Some(wait.round()));
+}
+
 /// Set after a first look: each keeps half of its rate over a path that does not move, and at most 100 ms more of queue.
 #[test]
 fn every_controller_goes_on_after_handovers() {

@@ -62,6 +62,9 @@ fn a_link(delays: &'static [&'static str]) -> impl Strategy<Value = String> {
             "policer = { rate = \"#00kbps\", burst = \"9kB\" }",
             "policer = { rate = \"#Mbps\", burst = \"9kB\", action = \"mark\" }\ncorrupt = 0.0#",
             "loss = { kind = \"gilbert-elliott\", p = 0.0#, r = 0.4 }",
+            "shaper = { rate = \"#Mbps\", burst = \"#kB\", packets = 2# }",
+            "shaper = { rate = \"9Mbps\", burst = \"9kB\", limit = \"#0ms\" }\nloss = { kind = \"bernoulli\", ratio = 0.0# }",
+            "shaper = { rate = \"2Mbps\", burst = \"1#00B\", bytes = \"#0kB\" }\npolicer = { rate = \"#Mbps\", burst = \"9kB\" }",
         ],
         1..5,
     );

@@ -57,7 +57,7 @@ fn what_happens_at_once_happens_in_the_order_of_the_oracle() {
 fn random_worlds_are_worth_comparing() {
     use proptest::strategy::ValueTree as _;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let (mut packets, mut marks, mut drops, mut losses, mut flows) = (0, 0, 0, 0, 0);
+    let (mut packets, mut marks, mut drops, mut losses, mut shapers, mut flows) = (0, 0, 0, 0, 0, 0);
     for _ in 0..40 {
         let text = a_world().new_tree(&mut runner).expect("generates").current();
         let world = loaded(&text, &[], &Loader::default());
@@ -68,7 +68,9 @@ fn random_worlds_are_worth_comparing() {
         marks += links().filter(|link| link.marked > 0).count();
         drops += links().filter(|link| link.dropped > 0).count();
         losses += links().filter(|link| link.lost > 0).count();
+        shapers += links().filter(|link| link.shaped > 0).count();
     }
     assert!(packets > 10_000 && flows > 80, "{packets} packets of {flows} flows");
     assert!(marks > 5 && drops > 10 && losses > 10, "links: {marks} mark, {drops} drop, {losses} lose");
+    assert!(shapers > 5, "{shapers} links hold packets back");
 }
