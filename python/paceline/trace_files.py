@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ OF_A_CLOCK, OF_A_RATE = 0.9, 0.75
 """The first column is times if more than this part of its steps rise, and rates if less than that part do."""
 _SAY = "say which: FILE,format=NAME, or --format NAME (`paceline list traces`)"
 
+_OF_PING = ("PING ", "Pinging ")
 _RATES = {"bps": 1e-6, "kbps": 1e-3, "mbps": 1.0, "gbps": 1e3}
 """Mbit/s of a unit of rates."""
 _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
@@ -77,8 +79,12 @@ def reading(file: Path, given: Mapping[str, Any]) -> Reading:
         DataNotFound: It cannot be read.
     """
     if _is_json(file):
-        return Reading({"format": "json-ghent", **given})
-    rows = _cells(list(islice(lines(file), LINES)))
+        return Reading({"format": "json", **given})
+    begin = list(islice(lines(file), LINES))
+    if begin and begin[0].startswith(_OF_PING):
+        said = "found the output of ping, expected rates: it has delays, which a link follows by"
+        raise UsageError(f"{file}: {said} delay = {{ trace = {json.dumps(str(file))} }}")
+    rows = _cells(begin)
     if not rows or not _is_header(rows[0]):
         return Reading(dict(given) if "format" in given else {"format": format_of(file), **given})
     if not any(_number(cell) is not None for row in rows[1:] for cell in row):
@@ -292,7 +298,10 @@ def _is_header(cells: Sequence[str]) -> bool:
 
 
 def _is_json(file: Path) -> bool:
-    return file.name.removesuffix(".gz").endswith(".json")
+    """Whether it is JSON, by its name or by how it begins."""
+    if file.name.removesuffix(".gz").endswith(".json"):
+        return True
+    return any(line.lstrip().startswith(("{", "[{")) or line.strip() == "[" for line in islice(lines(file), 1))
 
 
 def lines(file: Path) -> Iterator[str]:
@@ -333,7 +342,7 @@ def format_of(file: Path) -> str:
         UsageError: It could be read in two ways, or in none.
     """
     if _is_json(file):
-        return "json-ghent"
+        return "json"
     rows = [row for row in map(_row, islice(lines(file), LINES)) if row]
     if len(rows) < 2:
         raise UsageError(f"{file}: found fewer than two lines of numbers, expected a recording of rates; {_SAY}")

@@ -21,6 +21,7 @@ mod pie;
 mod policing;
 mod queueing;
 mod rates;
+mod recordings;
 mod red;
 mod routes;
 mod runs;

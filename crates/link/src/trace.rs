@@ -7,6 +7,7 @@ mod held;
 mod json;
 mod mahimahi;
 mod measure;
+mod ping;
 mod recorded;
 mod rows;
 mod tables;
@@ -51,6 +52,8 @@ names! {
         Mahimahi = "mahimahi",
         /// A JSON list of `{"duration_ms", "bandwidth_kbps", "latency_ms"}`; the latency is not used.
         JsonGhent = "json-ghent",
+        /// JSON of any kind that is known: such a list, a trace of AlphaRTC, or what `iperf3 --json` writes.
+        Json = "json",
     }
 }
 
@@ -65,6 +68,9 @@ impl TraceFormat {
             TraceFormat::MbpsHold => "Mbit/s and the seconds it holds per line",
             TraceFormat::Mahimahi => "Milliseconds at which a packet may leave, one per line",
             TraceFormat::JsonGhent => "A JSON list of objects with duration_ms and bandwidth_kbps",
+            TraceFormat::Json => {
+                "Such a list, a trace of AlphaRTC (uplink, trace_pattern), or what `iperf3 --json` writes"
+            }
         }
     }
 
@@ -72,7 +78,7 @@ impl TraceFormat {
     fn knows(self, name: &str) -> bool {
         match name {
             "interval" => matches!(self, TraceFormat::Mbps | TraceFormat::TimeMbps),
-            "column" => matches!(self, TraceFormat::Mbps | TraceFormat::TimeMbps | TraceFormat::MbpsHold),
+            "column" => !matches!(self, TraceFormat::Mahimahi | TraceFormat::JsonGhent),
             "time_column" => matches!(self, TraceFormat::TimeMbps | TraceFormat::MbpsHold),
             "opportunity" => self == TraceFormat::Mahimahi,
             _ => true,
@@ -115,9 +121,9 @@ params! {
     /// How to read a trace.
     #[derive(Eq)]
     pub struct TraceOptions {
-        format: TraceFormat = TraceFormat::Mbps, else "json-ghent for a .json file; of any other it must be said", "", "How the file is written";
+        format: TraceFormat = TraceFormat::Mbps, else "json for a .json file; of any other it must be said", "", "How the file is written";
         interval: Option<TimeDelta> = None, else "the usual time between values", in 1e-9, 1e6, "", "How long each value holds, in time-mbps the last one";
-        column: Option<Column> = None, else "the usual place", "", "Where the rate is; numbers count from 0";
+        column: Option<Column> = None, else "the usual place", "", "Where the rate is; numbers count from 0. Of JSON a part: `uplink`, `downlink`, `sum`";
         time_column: Option<Column> = None, else "the usual place", "", "Where the time or hold is";
         // The value of most tools; mahimahi's own code delivers 1504.
         opportunity: Bytes = Bytes::new(1500), in 1.0, 65_535.0, "", "Bytes of each line";
@@ -169,7 +175,8 @@ impl Trace {
             TraceFormat::TimeMbps => tables::time_mbps(bytes, reading)?,
             TraceFormat::MbpsHold => tables::mbps_hold(bytes, reading)?,
             TraceFormat::Mahimahi => return mahimahi::parse(bytes, options.opportunity),
-            TraceFormat::JsonGhent => json::parse(bytes, Measure::Rate)?,
+            TraceFormat::JsonGhent => json::ghent(bytes, Measure::Rate)?,
+            TraceFormat::Json => json::parse(bytes, &reading)?,
         })
     }
 

@@ -107,7 +107,7 @@ export function fromParameters(parameters, form) {
 
 /** The format that a trace seems to have, by its name and first lines. */
 export function formatOf(name, text) {
-  if (name.endsWith(".json")) return "json-ghent";
+  if (name.endsWith(".json")) return "json";
   const lines = text.slice(0, 4000).split(/\r?\n/).filter((line) => /^[\s\d]/.test(line)).slice(0, 20);
   if (lines.some((line) => /[,;\t ]\s*[\d.]/.test(line.trim()))) return "time-mbps";
   const numbers = lines.map(Number);

@@ -26,6 +26,7 @@ use paceline_units::param::{FileName, ParamError};
 use paceline_units::{Bitrate, Bytes, EcnMode, RandomStream, Time, TimeDelta};
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::rc::Rc;
 
 /// Where a scenario comes from.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +88,7 @@ pub fn build(scenario: &Scenario, loader: &Loader) -> Result<Parts, ScenarioErro
     let mut builder = Builder {
         scenario,
         loader,
+        recordings: BTreeMap::new(),
         traces: BTreeMap::new(),
         frames: BTreeMap::new(),
         vectors: BTreeMap::new(),
@@ -173,6 +175,7 @@ pub(crate) struct Builder<'a> {
     pub(crate) scenario: &'a Scenario,
     loader: &'a Loader,
     /// Files that were read, so that a hundred flows read theirs once.
+    recordings: BTreeMap<String, (Rc<[u8]>, String)>,
     traces: BTreeMap<String, Trace>,
     frames: BTreeMap<String, FrameTrace>,
     pub(crate) vectors: BTreeMap<String, ConnectionVectors>,
@@ -189,6 +192,17 @@ impl Builder<'_> {
             .read(file)
             .map_err(|FileError { found, expected }| wrong(key.into(), found, &expected))?;
         Ok((bytes, path.display().to_string()))
+    }
+
+    /// The contents of a recording of a link, of which several quantities may be columns.
+    fn recording(&mut self, key: &str, file: &str) -> Result<(Rc<[u8]>, String), ScenarioError> {
+        if let Some(read) = self.recordings.get(file) {
+            return Ok(read.clone());
+        }
+        let (bytes, path) = self.read(key, file)?;
+        let read = (Rc::from(bytes), path);
+        self.recordings.insert(file.into(), read.clone());
+        Ok(read)
     }
 
     /// The seed of a generator: its own, or one of the run's that belongs to `name` alone.
@@ -223,7 +237,7 @@ impl Builder<'_> {
     /// Reads the recording of a quantity, if it has one.
     fn recorded(&mut self, key: &str, quantity: &mut dyn OverTime) -> Result<(), ScenarioError> {
         let Some(file) = quantity.unread() else { return Ok(()) };
-        let (bytes, path) = self.read(key, file)?;
+        let (bytes, path) = self.recording(key, file)?;
         let oddities = quantity.read(&bytes).map_err(|error| malformed(key, &path, &error))?;
         self.warn(key, &path, &oddities);
         Ok(())
@@ -277,7 +291,7 @@ impl Builder<'_> {
         if let Some(trace) = self.traces.get(&known) {
             return Ok(trace.clone());
         }
-        let (bytes, path) = self.read(&key, &spec.file.0)?;
+        let (bytes, path) = self.recording(&key, &spec.file.0)?;
         let parse = if scaled { Trace::parse_numbers } else { Trace::parse };
         let trace = parse(&bytes, &spec.options).map_err(|error| malformed(&key, &path, &error))?;
         self.warn(&key, &path, trace.warnings());

@@ -21,7 +21,7 @@ from paceline.trace_files import says_how_to_read
 
 DRAWN = 200_000
 """Values drawn for the comparison: so many that the draw adds no noticeable chance."""
-FORMATS = ("mbps", "time-mbps", "mbps-hold", "mahimahi", "json-ghent")
+FORMATS = ("mbps", "time-mbps", "mbps-hold", "mahimahi", "json-ghent", "json")
 
 Recording = TypeVar("Recording", Rates, Frames)
 Fit = TypeVar("Fit", BlockageFit, FramesFit)

@@ -1,7 +1,7 @@
 //! A recorded quantity that is no rate: a delay, or a part of the packets.
 
 use super::tables::{self, Reading};
-use super::{Column, MAX_LENGTH, Measure, TraceError, TraceOptions, TraceWarning, json};
+use super::{Column, MAX_LENGTH, Measure, TraceError, TraceOptions, TraceWarning, json, ping};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use paceline_units::TimeDelta;
@@ -13,7 +13,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Reads a decompressed file: a JSON list of objects, or a table with times, or with an `interval` and no column of times a
+    /// Reads a decompressed file: JSON, the output of `ping`, or a table with times, or with an `interval` and no column of times a
     /// value per line. Units that a header names are taken at their word, with a warning. Answers the oddities too.
     ///
     /// # Errors
@@ -23,7 +23,8 @@ impl Recorded {
         columns: &Columns<'_>,
         measure: Measure,
     ) -> Result<(Recorded, Vec<TraceWarning>), TraceError> {
-        let is_json = bytes.trim_ascii_start().starts_with(b"[");
+        let begin = bytes.trim_ascii_start();
+        let is_json = begin.starts_with(b"[") || begin.starts_with(b"{");
         let Columns { column, time_column, interval } = *columns;
         let options = TraceOptions {
             interval,
@@ -33,7 +34,8 @@ impl Recorded {
         };
         let reading = Reading { options: &options, measure, scaled: false };
         let (segments, warnings) = match interval {
-            _ if is_json => json::parse(bytes, measure)?,
+            _ if is_json => json::parse(bytes, &reading)?,
+            _ if ping::is_one(bytes) => ping::parse(bytes, &reading)?,
             Some(_) if time_column.is_none() => tables::mbps(bytes, reading)?,
             _ => tables::time_mbps(bytes, reading)?,
         };

@@ -174,6 +174,15 @@ fn read(
     let mut units = Units::OF_FORMATS;
     if is_header(&row_cells, value, time) {
         let heading = |index: usize| row_cells.get(index).copied().unwrap_or_default();
+        let refused = if scaled {
+            None
+        } else {
+            Units::refused(measure, heading(value)).map(|expected| (value, expected))
+        };
+        let refused = refused.or_else(|| Some((time?, Units::refused_time(heading(time?))?)));
+        if let Some((column, expected)) = refused {
+            return Err(TraceError::at(first_line, heading(column), expected));
+        }
         units = Units::of(measure, if scaled { "" } else { heading(value) }, time.map(heading));
         if units != Units::OF_FORMATS {
             let said = match measure {

@@ -28,6 +28,30 @@ impl Units {
         let seconds = time.and_then(|time| words(time).find_map(seconds)).unwrap_or(1.0);
         Units { value: unit.unwrap_or(1.0), seconds }
     }
+
+    /// What a heading should name instead, if its unit is one that the measure cannot have.
+    pub fn refused(measure: Measure, value: &str) -> Option<&'static str> {
+        let has = |is_unit: fn(&str) -> bool| words(value).any(is_unit);
+        let (rate, time) = (has(|word| mbps(word).is_some()), has(is_short_time));
+        let (percent, other) = (value.contains('%') || has(is_percent), has(is_other));
+        let (own, others, expected) = match measure {
+            Measure::Rate => {
+                (rate, time || percent, "a column of rates, in bit/s, kbit/s or Mbit/s; `column` says which")
+            }
+            Measure::Delay => {
+                (time, rate || percent, "a column of delays, in ms, us or s; `column` says which")
+            }
+            Measure::Ratio => (percent, rate || time, "a column of ratios or percents; `column` says which"),
+            Measure::Factor => (false, rate || time || percent, "a column of numbers; `column` says which"),
+        };
+        (!own && (others || other)).then_some(expected)
+    }
+
+    /// The same of the heading of times.
+    pub fn refused_time(time: &str) -> Option<&'static str> {
+        let is_rate = words(time).any(|word| mbps(word).is_some() || is_other(word));
+        (is_rate || time.contains('%')).then_some("a column of times, in s or ms; `time_column` says which")
+    }
 }
 
 /// The words of a heading: `download_kbps`, `Download (kbit/s)` and `throughput[kb/s]` have two each.
@@ -38,6 +62,18 @@ fn words(heading: &str) -> impl Iterator<Item = &str> {
 
 fn is_percent(word: &str) -> bool {
     ["percent", "pct"].iter().any(|name| word.eq_ignore_ascii_case(name))
+}
+
+/// A unit of time that is no word of another meaning, as `s`, `us` and `min` are.
+fn is_short_time(word: &str) -> bool {
+    ["ms", "msec", "usec", "milliseconds", "microseconds"].iter().any(|name| word.eq_ignore_ascii_case(name))
+}
+
+/// A unit of neither rates nor times.
+fn is_other(word: &str) -> bool {
+    const OTHERS: [&str; 10] =
+        ["dbm", "db", "hz", "mhz", "pps", "fps", "packets/s", "pkts/s", "frames/s", "km/h"];
+    OTHERS.iter().any(|name| word.eq_ignore_ascii_case(name))
 }
 
 /// Mbit/s of a unit of rates, if the word is one: `k` and `bit` are none, since they say nothing of time.
@@ -59,6 +95,36 @@ fn one(dimension: Dimension, unit: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_unit_that_cannot_be_is_refused() {
+        for (measure, heading) in [
+            (Measure::Rate, "rtt_ms"),
+            (Measure::Rate, "loss (%)"),
+            (Measure::Rate, "RSRP [dBm]"),
+            (Measure::Rate, "rate (packets/s)"),
+            (Measure::Delay, "download_kbps"),
+            (Measure::Delay, "load_percent"),
+            (Measure::Ratio, "latency (ms)"),
+            (Measure::Ratio, "lost pps"),
+            (Measure::Factor, "factor %"),
+        ] {
+            assert!(Units::refused(measure, heading).is_some(), "{measure:?} {heading}");
+        }
+        for (measure, heading) in [
+            (Measure::Rate, "rate"),
+            (Measure::Rate, "kbps over 100 ms"),
+            (Measure::Rate, "dl_min"),
+            (Measure::Rate, "rate_us"),
+            (Measure::Delay, "delay_ms"),
+            (Measure::Delay, "delay (s)"),
+            (Measure::Ratio, "loss [%]"),
+            (Measure::Factor, "factor"),
+        ] {
+            assert_eq!(Units::refused(measure, heading), None, "{measure:?} {heading}");
+        }
+        assert!(Units::refused_time("kbps").is_some() && Units::refused_time("time_ms").is_none());
+    }
 
     #[test]
     fn units_are_the_words_of_a_heading() {

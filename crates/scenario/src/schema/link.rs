@@ -50,6 +50,11 @@ fn rate(node: &Node<'_>) -> Result<RateSpec, ScenarioError> {
         return Ok(RateSpec::Constant(node.rate_above_zero()?));
     }
     let table = node.table(RATE)?;
+    let mut forms =
+        ["steps", "ramp", "trace", "generator"].into_iter().filter_map(|key| Some((key, table.find(key)?)));
+    if let (Some((first, _)), Some((second, node))) = (forms.next(), forms.next()) {
+        return Err(node.fail(&format!("either {first} or {second}, not both")));
+    }
     if let Some(node) = table.find("steps") {
         table.only(&["steps"])?;
         return steps(&node);
@@ -134,7 +139,7 @@ fn trace(table: &Table<'_>, file: &str) -> Result<RateSpec, ScenarioError> {
     let mut spec = TraceSpec::default();
     let is_json = file.trim_end_matches(".gz").ends_with(".json");
     if is_json {
-        spec.options.format = TraceFormat::JsonGhent;
+        spec.options.format = TraceFormat::Json;
     }
     params::set(table, &mut spec, &[])?;
     if !is_json && table.find("format").is_none() {

@@ -44,7 +44,7 @@ fn profiles_show_where_they_differ() {
     assert_eq!(lo.default.as_deref(), Some("60ms"));
     assert_eq!(lo.profiles.get("rfc8298").map(String::as_str), Some("100ms"));
     assert_eq!((lo.min.as_deref(), lo.max.as_deref()), (Some("1ms"), Some("10s")));
-    assert_eq!(traces().len(), 6);
+    assert_eq!(traces().len(), 7);
 }
 
 #[test]

@@ -80,6 +80,43 @@ const CASES: &[Case] = &[
         None,
     ),
     (
+        "\"20Mbps\"",
+        "{ ramp = [[\"0s\", \"1Mbps\"]], steps = [[\"0s\", \"2Mbps\"]] }",
+        6,
+        "links.bottleneck.rate.ramp",
+        "a list of 1",
+        "either steps or ramp, not both",
+        None,
+    ),
+    (
+        "\"20Mbps\"",
+        "{ trace = \"x.csv\", format = \"mbps\", interval = \"1s\", ramp = [[\"0s\", \"1Mbps\"]] }",
+        6,
+        "links.bottleneck.rate.trace",
+        "x.csv",
+        "either ramp or trace, not both",
+        None,
+    ),
+    (
+        "\"10ms\"",
+        "{ steps = [[\"0s\", \"5ms\"]], ramp = [[\"0s\", \"1ms\"]] }",
+        7,
+        "links.bottleneck.delay.ramp",
+        "a list of 1",
+        "either steps or ramp, not both",
+        None,
+    ),
+    (
+        "\"10ms\"",
+        "{ steps = [[\"0s\", \"5ms\"], [\"2s\", \"5ms\"], [\"1s\", \"5ms\"]] }",
+        7,
+        "links.bottleneck.delay.steps[2][0]",
+        "1s",
+        "a time after the one before it",
+        None,
+    ),
+    ("\"10ms\"", "\"-10ms\"", 7, "links.bottleneck.delay", "-10ms", "not below 0", None),
+    (
         "\"10ms\"",
         "\"10ms\"\npolicer = { rate = \"5Mbps\" }",
         8,
@@ -168,6 +205,32 @@ fn the_way_back_has_the_delay_of_the_beginning() {
     };
     assert_eq!(delay("{ steps = [[\"0s\", \"30ms\"], [\"5s\", \"4ms\"]] }"), TimeDelta::from_millis(30));
     assert_eq!(delay("{ ramp = [[\"0s\", \"30ms\"], [\"5s\", \"4ms\"]] }"), TimeDelta::from_millis(30));
+}
+
+/// What other programs write is known by its content.
+#[test]
+fn recordings_of_other_programs_have_what_a_link_wants() {
+    let alphartc = "{\"uplink\": {\"trace_pattern\": [{\"duration\": 20000, \"capacity\": 900, \"rtt\": 40, \"loss\": 0.1}]}}";
+    let text = with_delay("{ trace = \"d.json\", scale = 0.5 }\nloss = { kind = \"bernoulli\", ratio = { trace = \"d.json\" } }")
+        .replacen("\"20Mbps\"", "{ trace = \"d.json\" }", 1);
+    let mut loader = Loader::default();
+    loader.at_hand.insert("d.json".into(), alphartc.into());
+    let loaded = load(&Origin { text: &text, file: "a.toml", sets: &[] }, &loader).expect("a scenario");
+    let link = &loaded.parts.links[0];
+    assert_eq!((link.rate.nominal().as_bps(), link.rate.ends()), (900_000, Some(TimeDelta::from_secs(20))));
+    let ends: Vec<_> =
+        link.clone().over_time().iter().map(|(key, quantity)| (key.clone(), quantity.ends())).collect();
+    let recorded = |key: &str| (String::from(key), Some(TimeDelta::from_secs(20)));
+    assert_eq!(ends, [recorded("delay"), ("corrupt".into(), None), recorded("loss.ratio")]);
+    assert!(
+        loaded.parts.warnings.iter().any(|said| said.contains("round trips")),
+        "{:?}",
+        loaded.parts.warnings
+    );
+    loader.at_hand.insert("d.json".into(), "PING x\n1: icmp_seq=1 time=3 ms\n".into());
+    let error =
+        load(&Origin { text: &text, file: "a.toml", sets: &[] }, &loader).expect_err("no rates").to_string();
+    assert!(error.contains("links.bottleneck.rate.trace") && error.contains("line 1 of d.json"), "{error}");
 }
 
 /// Rate and delay come from two columns of one recording.
