@@ -62,7 +62,7 @@ impl LinkConfig {
 
     /// The quantities that may change, by their keys.
     pub fn over_time(&mut self) -> Vec<(String, &mut dyn OverTime)> {
-        over_time(&mut self.delay, &mut self.corrupt, &mut self.loss, &mut self.noise)
+        over_time(&mut self.delay, &mut self.corrupt, &mut self.queue, &mut self.loss, &mut self.noise)
     }
 
     /// Work that it can do from one time to another, in bits. It must have been validated.
@@ -111,11 +111,13 @@ fn noise_key(place: usize, of: usize) -> String {
 pub fn over_time<'a>(
     delay: &'a mut DelayOverTime,
     corrupt: &'a mut RatioOverTime,
+    queue: &'a mut QueueConfig,
     loss: &'a mut Option<LossConfig>,
     noise: &'a mut [NoiseConfig],
 ) -> Vec<(String, &'a mut dyn OverTime)> {
     let mut all: Vec<(String, &mut dyn OverTime)> =
         vec![("delay".into(), delay), ("corrupt".into(), corrupt)];
+    all.extend(queue.scale_mut().map(|scale| ("queue.scale".into(), scale as &mut dyn OverTime)));
     let of_loss = loss.iter_mut().flat_map(LossConfig::over_time);
     all.extend(of_loss.map(|(key, quantity)| (format!("loss.{key}"), quantity)));
     let noises = noise.len();
@@ -168,6 +170,18 @@ pub(crate) struct ResolvedLimit {
 }
 
 impl ResolvedLimit {
+    /// The limit times a factor.
+    pub(crate) fn scaled(self, factor: f64) -> ResolvedLimit {
+        // No limit stays none.
+        let scaled = |limit: u64| if limit == u64::MAX { limit } else { (limit as f64 * factor) as u64 };
+        ResolvedLimit { bytes: scaled(self.bytes), packets: scaled(self.packets) }
+    }
+
+    /// Whether it is a number of packets.
+    pub(crate) fn counts_packets(self) -> bool {
+        self.packets != u64::MAX
+    }
+
     /// How many bytes may wait.
     #[inline]
     pub(crate) fn bytes(self) -> u64 {

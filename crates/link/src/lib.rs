@@ -48,6 +48,7 @@ mod bucket;
 mod config;
 mod damage;
 pub mod generate;
+mod limits;
 mod line;
 mod link;
 mod loss;

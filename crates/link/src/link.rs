@@ -3,6 +3,7 @@
 use crate::account::{Account, LinkCounters, Service};
 use crate::config::LinkConfig;
 use crate::damage::Damage;
+use crate::limits::Limits;
 use crate::line::Line;
 use crate::loss::Loss;
 use crate::mark::Marker;
@@ -26,8 +27,9 @@ pub struct Link<P> {
     /// In a box: a link without one looks at one word.
     shaper: Option<Box<Shaper<P>>>,
     queue: Queue<P>,
+    limits: Option<Limits>,
     line: Line,
-    /// Whether packets can be lost, dropped or held back before the queue, or are marked there.
+    /// Whether packets can be lost, dropped or held back before the queue, or are marked there, or the queue's limit changes.
     gated: bool,
     /// Whether something may ever happen though nothing waits and nothing comes.
     timed: bool,
@@ -67,14 +69,19 @@ impl<P: Transit> Link<P> {
         };
         let noise_loses = line.noise.as_ref().is_some_and(|noise| noise.can_lose());
         let shaper = config.shaper.as_ref().map(Shaper::new).transpose()?.map(Box::new);
-        let gated = gate.loss.is_some() || gate.policer.is_some() || noise_loses || shaper.is_some();
+        let limits = Limits::new(&config.queue, config.rate.nominal())?;
+        let gated = gate.loss.is_some()
+            || gate.policer.is_some()
+            || noise_loses
+            || shaper.is_some()
+            || limits.is_some();
         let queue = Queue::new(&config.queue, &context)?;
         let queue = match queue {
             Queue::DropTail(queue) if !line.alters && !gated && line.overhead == 0 => Queue::Plain(queue),
             queue => queue,
         };
         let timed = queue.is_timed();
-        Ok(Link { gate, shaper, queue, line, gated, timed, now: 0 })
+        Ok(Link { gate, shaper, queue, limits, line, gated, timed, now: 0 })
     }
 
     /// Offers a packet at `now`; calls come in order of time. Drop-tail without a shaper calls `sink` at once with a departure in the
@@ -102,10 +109,11 @@ impl<P: Transit> Link<P> {
         mut packet: P,
         sink: &mut impl FnMut(Departure<P>),
     ) -> Result<P, Offered> {
-        let Link { gate, shaper, queue, line, .. } = self;
+        let Link { gate, shaper, queue, limits, line, .. } = self;
         if let Some(shaper) = shaper {
-            shaper.release(queue, line, now, sink);
+            shaper.release(queue, limits, line, now, sink);
         }
+        limits.iter_mut().for_each(|limits| limits.apply(queue, now));
         if let Some(ended) = gate.pass(line, now, &mut packet) {
             return Err(ended);
         }
@@ -141,11 +149,12 @@ impl<P: Transit> Link<P> {
 
     /// As [`Link::plan`] where something is before the queue.
     fn plan_gated(&mut self, now: u64, packet: &mut impl Transit) -> Planned {
-        let Link { gate, shaper, queue, line, .. } = self;
+        let Link { gate, shaper, queue, limits, line, .. } = self;
         let size = line.size_of(packet);
         if shaper.as_mut().is_some_and(|shaper| !shaper.is_open(now, size)) {
             return Planned::Undecided;
         }
+        limits.iter_mut().for_each(|limits| limits.apply(queue, now));
         queue.plan(line, now, packet, |line, packet| {
             let ended = gate.pass(line, now, packet);
             if let (None, Some(shaper)) = (ended, &mut *shaper) {
@@ -208,7 +217,9 @@ impl<P: Transit> Link<P> {
     #[inline]
     pub fn advance(&mut self, until: Time, sink: &mut impl FnMut(Departure<P>)) {
         if let (Some(shaper), Some(last)) = (&mut self.shaper, until.as_nanos().checked_sub(1)) {
-            shaper.release(&mut self.queue, &mut self.line, last, sink);
+            let released = shaper.release(&mut self.queue, &mut self.limits, &mut self.line, last, sink);
+            // The counters know of what came to the queue.
+            self.now = self.now.max(released);
         }
         self.queue.advance(&mut self.line, until.as_nanos(), sink);
     }
@@ -226,7 +237,7 @@ impl<P: Transit> Link<P> {
     pub fn settle(&mut self, now: Time) {
         let now = self.reach(now);
         if let Some(shaper) = &mut self.shaper {
-            shaper.settle(&mut self.queue, &mut self.line, now);
+            shaper.settle(&mut self.queue, &mut self.limits, &mut self.line, now);
         }
         self.queue.settle(&mut self.line, now);
     }

@@ -7,6 +7,7 @@
 use crate::account::LinkCounters;
 use crate::bucket::Bucket;
 use crate::config::{QueueLimit, ResolvedLimit};
+use crate::limits::Limits;
 use crate::line::Line;
 use crate::queue::Queue;
 use crate::schedule::NEVER;
@@ -137,30 +138,41 @@ impl<P: Transit> Shaper<P> {
     }
 
     /// Announces the departures that no sink has seen yet, then lets the packets go on to the link's queue that leave up to and
-    /// including `last`.
+    /// including `last`. Answers when the last of them did; 0 if none did.
     pub(crate) fn release(
         &mut self,
         queue: &mut Queue<P>,
+        limits: &mut Option<Limits>,
         line: &mut Line,
         last: u64,
         sink: &mut impl FnMut(Departure<P>),
-    ) {
+    ) -> u64 {
         self.unseen.drain(..).for_each(&mut *sink);
+        let mut released = 0;
         while let Some(Held { packet, since, leaves, size }) =
             self.held.pop_front_if(|held| held.leaves <= last.min(NEVER - 1))
         {
+            released = leaves;
             self.bytes -= size;
             self.left_ns += u128::from(leaves);
+            limits.iter_mut().for_each(|limits| limits.apply(queue, leaves));
             if let Err(packet) = queue.offer(line, leaves, packet, leaves - since, sink) {
                 self.refused.push_back((leaves, packet));
             }
         }
+        released
     }
 
     /// The same without a sink: departures wait for the next one.
-    pub(crate) fn settle(&mut self, queue: &mut Queue<P>, line: &mut Line, now: u64) {
+    pub(crate) fn settle(
+        &mut self,
+        queue: &mut Queue<P>,
+        limits: &mut Option<Limits>,
+        line: &mut Line,
+        now: u64,
+    ) {
         let mut unseen = core::mem::take(&mut self.unseen);
-        self.release(queue, line, now, &mut |departure| unseen.push_back(departure));
+        self.release(queue, limits, line, now, &mut |departure| unseen.push_back(departure));
         self.unseen = unseen;
     }
 

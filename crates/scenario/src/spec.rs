@@ -176,7 +176,8 @@ params! {
 impl LinkSpec {
     /// The quantities that may change, by their keys.
     pub(crate) fn over_time(&mut self) -> Vec<(String, &mut dyn OverTime)> {
-        paceline_link::over_time(&mut self.delay, &mut self.corrupt, &mut self.loss, &mut self.noise)
+        let LinkSpec { delay, corrupt, queue, loss, noise, .. } = self;
+        paceline_link::over_time(delay, corrupt, queue, loss, noise)
     }
 }
 

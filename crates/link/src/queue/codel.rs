@@ -199,6 +199,10 @@ impl<P: Transit> Discipline<P> for CoDel<P> {
         })
     }
 
+    fn set_limit(&mut self, limit: ResolvedLimit) {
+        self.limit = limit;
+    }
+
     #[inline]
     fn admit_to_idle<T: Transit>(&mut self, _packet: &mut Queued<T>) -> bool {
         self.control.on_no_wait();

@@ -29,6 +29,8 @@ struct Waiting {
 #[derive(Clone, Debug)]
 pub(crate) struct DropTail<P> {
     limit: ResolvedLimit,
+    /// Bytes with which one more packet surely may wait, if as many packets as ever may: none once another limit in packets came.
+    sure: u64,
     /// Packets that waited at the last look or came later, in order. At a look as of now they are those that wait.
     waiting: VecDeque<Waiting>,
     /// Bytes of `waiting`.
@@ -49,6 +51,7 @@ impl<P: Transit> DropTail<P> {
     pub(crate) fn new(limit: ResolvedLimit) -> DropTail<P> {
         DropTail {
             limit,
+            sure: limit.bytes(),
             waiting: VecDeque::with_capacity(64),
             bytes: 0,
             serving: 0,
@@ -58,6 +61,12 @@ impl<P: Transit> DropTail<P> {
             in_service: false,
             packet: PhantomData,
         }
+    }
+
+    /// Another limit holds for the packets that come from now on.
+    pub(crate) fn set_limit(&mut self, limit: ResolvedLimit) {
+        self.sure = if limit.counts_packets() { 0 } else { limit.bytes() };
+        self.limit = limit;
     }
 
     /// A packet comes at `now`, which a shaper had held back. It comes back if it is dropped.
@@ -154,7 +163,7 @@ impl<P: Transit> DropTail<P> {
     /// Whether one more packet may wait and there were as many before, if all that were seen to wait still do.
     #[inline(always)]
     fn surely_fits(&self, line: &Line, size: u64) -> bool {
-        self.bytes.saturating_add(size) <= self.limit.bytes()
+        self.bytes.saturating_add(size) <= self.sure
             && (self.waiting.len() as u64) < line.account.packets_max()
     }
 

@@ -281,6 +281,10 @@ impl<P: Transit> Discipline<P> for DualPi2<P> {
         })
     }
 
+    fn set_limit(&mut self, limit: ResolvedLimit) {
+        self.limit = limit;
+    }
+
     /// As if it were enqueued and dequeued at once.
     #[inline]
     fn admit_to_idle<T: Transit>(&mut self, packet: &mut Queued<T>) -> bool {

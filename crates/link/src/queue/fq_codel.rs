@@ -148,6 +148,10 @@ impl<P: Transit> Discipline<P> for FqCoDel<P> {
         })
     }
 
+    fn set_limit(&mut self, limit: ResolvedLimit) {
+        self.limit = limit;
+    }
+
     /// As if it were enqueued and dequeued at once: no queue is active then.
     #[inline]
     fn admit_to_idle<T: Transit>(&mut self, packet: &mut Queued<T>) -> bool {

@@ -16,7 +16,8 @@ pub use fq_codel::FqCoDelConfig;
 pub use pie::{DelayEstimate, PieConfig};
 pub use red::RedConfig;
 
-use crate::config::QueueLimit;
+use crate::FactorOverTime;
+use crate::config::{QueueLimit, ResolvedLimit};
 use crate::line::Line;
 use crate::schedule::NEVER;
 use crate::transit::{Departure, Offered, Planned, Transit};
@@ -31,6 +32,9 @@ use packet_queue::{Discipline, LinkContext, PacketQueue};
 pub(crate) trait Limited: ParamSet {
     fn limit(&self) -> QueueLimit;
     fn limit_mut(&mut self) -> &mut QueueLimit;
+
+    /// The factor of the limit, if it has one.
+    fn scale_mut(&mut self) -> Option<&mut FactorOverTime>;
 
     /// Least limit with which a packet may ever wait.
     fn room(&self) -> Bytes;
@@ -72,6 +76,8 @@ macro_rules! queue_params {
                     limit: $crate::QueueLimit = $limit,
                 }
                 $($own)*
+                scale: Option<$crate::FactorOverTime> = None, else "1", in 0.0, 1000.0,
+                    "ours", "The limit is multiplied by this, which may change as a link's delay does. What waits beyond a limit that shrinks stays";
             }
             $($checks)*
         }
@@ -83,6 +89,10 @@ macro_rules! queue_params {
 
             fn limit_mut(&mut self) -> &mut $crate::QueueLimit {
                 &mut self.limit
+            }
+
+            fn scale_mut(&mut self) -> Option<&mut $crate::FactorOverTime> {
+                self.scale.as_mut()
             }
 
             fn room(&self) -> paceline_units::Bytes {
@@ -125,6 +135,14 @@ macro_rules! disciplines {
                 }
             }
 
+            /// The factor of the limit, if it has one.
+            pub fn scale_mut(&mut self) -> Option<&mut FactorOverTime> {
+                match self {
+                    QueueConfig::DropTail(config) => config.scale_mut(),
+                    $($(#[cfg($cfg)])? QueueConfig::$name(config) => config.scale_mut(),)*
+                }
+            }
+
             /// Fails if a [`Link`](crate::Link) of this nominal rate could not have the queue.
             ///
             /// # Errors
@@ -155,6 +173,14 @@ macro_rules! disciplines {
                     $($(#[cfg($cfg)])? QueueConfig::$name(config) => {
                         Ok(Queue::$name(PacketQueue::new(config, context)?))
                     })*
+                }
+            }
+
+            /// Another limit holds for the packets that come from now on.
+            pub(crate) fn set_limit(&mut self, limit: ResolvedLimit) {
+                match self {
+                    Queue::Plain(queue) | Queue::DropTail(queue) => queue.set_limit(limit),
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.set_limit(limit),)*
                 }
             }
 
@@ -307,6 +333,6 @@ disciplines! {
 impl QueueConfig {
     /// First in, first out, with this limit.
     pub fn droptail(limit: QueueLimit) -> QueueConfig {
-        QueueConfig::DropTail(DropTailConfig { limit })
+        QueueConfig::DropTail(DropTailConfig { limit, ..DropTailConfig::default() })
     }
 }

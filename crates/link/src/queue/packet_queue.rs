@@ -5,7 +5,7 @@
 //! A discipline implements [`Discipline`]; [`PacketQueue`] runs it against the server and makes the events.
 
 use crate::account::Account;
-use crate::config::MAX_PACKET;
+use crate::config::{MAX_PACKET, ResolvedLimit};
 use crate::line::Line;
 use crate::schedule::NEVER;
 use crate::transit::{Departure, Plan, Planned, Transit};
@@ -44,6 +44,9 @@ pub(crate) trait Discipline<P: Transit>: Sized {
 
     /// Builds it, or says which parameter is wrong.
     fn new(config: &Self::Config, context: &LinkContext<'_>) -> Result<Self, ParamError>;
+
+    /// Another limit holds for the packets that come from now on.
+    fn set_limit(&mut self, limit: ResolvedLimit);
 
     /// A packet that finds the server idle: goes straight into service, or is dropped (`false`).
     fn admit_to_idle<T: Transit>(&mut self, _packet: &mut Queued<T>) -> bool {
@@ -156,6 +159,11 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
             unseen: VecDeque::new(),
             dropped: VecDeque::new(),
         })
+    }
+
+    /// Another limit holds for the packets that come from now on.
+    pub(crate) fn set_limit(&mut self, limit: ResolvedLimit) {
+        self.discipline.set_limit(limit);
     }
 
     /// A packet comes at `now`, which a shaper had held back. It comes back if it is dropped.

@@ -218,6 +218,10 @@ impl<P: Transit> Discipline<P> for Pie<P> {
         })
     }
 
+    fn set_limit(&mut self, limit: ResolvedLimit) {
+        self.limit = limit;
+    }
+
     #[inline]
     fn admit_to_idle<T: Transit>(&mut self, packet: &mut Queued<T>) -> bool {
         self.on_arrival(packet.since);

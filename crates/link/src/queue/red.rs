@@ -176,6 +176,10 @@ impl<P: Transit> Discipline<P> for Red<P> {
         })
     }
 
+    fn set_limit(&mut self, limit: ResolvedLimit) {
+        self.limit = limit;
+    }
+
     fn admit_to_idle<T: Transit>(&mut self, packet: &mut Queued<T>) -> bool {
         let passes = self.detector.passes(packet, 0, 0);
         if !passes {

@@ -36,6 +36,8 @@ impl<P: Transit> Discipline<P> for Aging<P> {
         Ok(Aging { config: config.clone(), random, waiting: VecDeque::new() })
     }
 
+    fn set_limit(&mut self, _limit: crate::config::ResolvedLimit) {}
+
     fn admit_to_idle<T: Transit>(&mut self, _packet: &mut Queued<T>) -> bool {
         !self.random.chance(self.config.drop_ratio)
     }

@@ -1,7 +1,10 @@
 //! Random links and arrivals for the property tests.
 
 use super::*;
-use crate::{DelayChanges, DelayOverTime, PolicerAction, PolicerConfig, ShaperConfig, Trace};
+use crate::{
+    DelayChanges, DelayOverTime, DropTailConfig, FactorChanges, FactorOverTime, PolicerAction, PolicerConfig,
+    ShaperConfig, Trace,
+};
 use paceline_units::param::{self, Kind, Kinds, ParamSet, Spec, Value};
 use proptest::prelude::*;
 
@@ -139,12 +142,26 @@ fn delay() -> impl Strategy<Value = DelayOverTime> {
     })
 }
 
+/// Drop-tail with a limit that lasts, or is multiplied by a factor that changes.
+fn droptail() -> impl Strategy<Value = QueueConfig> {
+    (limit(), 0.0f64..2.0, 1i64..100_000_000, 0..6).prop_map(|(limit, then, at, kind)| {
+        let points = vec![(TimeDelta::ZERO, 1.0), (TimeDelta::from_nanos(at), then)];
+        let changes = match kind {
+            0 => FactorChanges { steps: points, ..FactorChanges::default() },
+            1 => FactorChanges { ramp: points, ..FactorChanges::default() },
+            _ => return QueueConfig::droptail(limit),
+        };
+        let scale = Some(FactorOverTime::Changes(alloc::boxed::Box::new(changes)));
+        QueueConfig::DropTail(DropTailConfig { limit, scale })
+    })
+}
+
 /// A valid drop-tail link of any kind.
 pub(super) fn config() -> impl Strategy<Value = LinkConfig> {
     let downs = prop::collection::vec((0u64..100_000_000, 1u64..20_000_000), 0..4);
     let parts = (
         process(),
-        limit(),
+        droptail(),
         prop::option::of(any_of()),
         prop::option::of(any_of()),
         prop::collection::vec(any_of(), 0..4),
@@ -153,7 +170,7 @@ pub(super) fn config() -> impl Strategy<Value = LinkConfig> {
         prop::option::weighted(0.3, 0.0f64..0.5),
     );
     (parts, downs, delay(), any::<bool>(), 0u64..60).prop_map(
-        |((rate, limit, mark, loss, noise, policer, shaper, corrupt), downs, delay, overtake, overhead)| {
+        |((rate, queue, mark, loss, noise, policer, shaper, corrupt), downs, delay, overtake, overhead)| {
             let down = downs
                 .into_iter()
                 .map(|(from, length)| (Time::from_nanos(from), Time::from_nanos(from + length)));
@@ -161,7 +178,7 @@ pub(super) fn config() -> impl Strategy<Value = LinkConfig> {
                 rate,
                 delay,
                 overtake,
-                queue: QueueConfig::droptail(limit),
+                queue,
                 mark,
                 loss,
                 policer,

@@ -30,9 +30,9 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
     })
 }
 
-/// Disciplines that have parameters beside their limit, without the tests' own.
+/// Disciplines that have parameters beside their limit and its scale, without the tests' own.
 fn managed() -> impl Iterator<Item = &'static str> {
-    let has_some = |kind: &&str| QueueConfig::of(kind).is_some_and(|config| !config.specs().is_empty());
+    let has_some = |kind: &&str| QueueConfig::of(kind).is_some_and(|config| config.specs().len() > 1);
     QueueConfig::KINDS.iter().copied().filter(|&kind| kind != "aging").filter(has_some)
 }
 

@@ -27,6 +27,10 @@ impl<P: Transit> Discipline<P> for Fifo<P> {
         Ok(Fifo { limit: config.limit.resolve(context.nominal)?, waiting: VecDeque::new() })
     }
 
+    fn set_limit(&mut self, limit: ResolvedLimit) {
+        self.limit = limit;
+    }
+
     fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Result<(), Queued<P>> {
         let fits = self.limit.admits(waiting.packets(), waiting.bytes(), packet.size);
         if !fits {

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 
 /// The same link with departures as events.
 fn with_real_departures(mut config: LinkConfig) -> LinkConfig {
-    if let QueueConfig::DropTail(crate::DropTailConfig { limit }) = config.queue {
-        config.queue = QueueConfig::Fifo(fifo::FifoConfig { limit });
+    if let QueueConfig::DropTail(crate::DropTailConfig { limit, scale }) = config.queue {
+        config.queue = QueueConfig::Fifo(fifo::FifoConfig { limit, scale });
     }
     config
 }

@@ -1,7 +1,9 @@
 //! Limits, occupancy and queueing theory.
 
 use super::*;
+use crate::FactorChanges;
 use paceline_units::RandomStream;
+use paceline_units::param::{self, ParamSet};
 
 #[test]
 fn a_limit_in_bytes_is_exact_and_leaves_the_packet_in_service_out() {
@@ -111,5 +113,40 @@ fn an_m_d_1_queue_waits_as_pollaczek_and_khinchine_say() {
         link.settle(Time::from_nanos(now as u64));
         let average = link.counters().queue_packet_ns as f64 / now;
         assert!((average / (rho * mean) - 1.0).abs() < 0.01, "rho {rho}: {average} waiting");
+    }
+}
+
+/// What waits when a limit shrinks stays and is served; what comes then finds no room until fewer wait than it allows.
+#[test]
+fn a_limit_that_shrinks_keeps_what_waits() {
+    for kind in ["droptail", "fifo", "codel", "pie"] {
+        let mut queue = QueueConfig::of(kind).expect("there is one");
+        queue.set_limit(QueueLimit::Packets(10));
+        let steps = vec![
+            (TimeDelta::ZERO, 1.0),
+            (TimeDelta::from_micros(500), 0.2),
+            (TimeDelta::from_millis(20), 0.5),
+        ];
+        let changes = FactorChanges { steps, ..FactorChanges::default() };
+        let table = param::table([("steps", changes.value("steps").expect("some"))]);
+        queue.set("scale", table).expect("a factor");
+        // 1 ms a packet: one in service and 8 that wait, then one each half of a millisecond.
+        let first = (0..9).map(|_| (0, 1000));
+        let then = (0..60).map(|half| (600_000 + half * 500_000, 1000));
+        let arrivals: Vec<_> = first.chain(then).collect();
+        let outcome =
+            run(LinkConfig::new(mbps(8), TimeDelta::ZERO, queue), &arrivals, Ecn::NotEct, millis(60));
+        let refused = |offered: &[Offered]| offered.iter().filter(|&&one| one == Offered::Dropped).count();
+        // Until 7 ms two or more wait: 13 come and are refused.
+        assert!(refused(&outcome.offered[..9]) == 0 && refused(&outcome.offered[9..22]) == 13, "{kind}");
+        let departed = departed(&outcome);
+        assert_eq!(departed[..9], [1, 2, 3, 4, 5, 6, 7, 8, 9].map(|time| time * 1_000_000), "{kind}");
+        // With room for two, and from 20 ms on for five, every second one is refused once that is full.
+        let waits = |from: u64, until: u64| {
+            let within =
+                outcome.departures.iter().filter(|one| (millis(from)..millis(until)).contains(&one.departed));
+            within.map(|one| one.wait.as_nanos() / 500_000).max()
+        };
+        assert_eq!((waits(12, 20), waits(28, 31)), (Some(3), Some(9)), "{kind}");
     }
 }

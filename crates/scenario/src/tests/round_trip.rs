@@ -49,6 +49,8 @@ fn link() -> impl Strategy<Value = String> {
         "limit = \"#us\"",
         "kind = \"droptail\", packets = #",
         "bytes = \"#kB\"",
+        "packets = #, scale = { ramp = [[\"0s\", 1], [\"#s\", 0.#]] }",
+        "kind = \"codel\", scale = { trace = \"x.csv\", column = \"limit\" }",
         "kind = \"red\", max_th = 1#, q_w = 0.#, gentle = false, mean_pktsize = \"#B\"",
         "kind = \"codel\", target = \"#us\", ecn = false",
         "kind = \"fq-codel\", ce_threshold = \"#us\", flows = #, bytes = \"#kB\"",

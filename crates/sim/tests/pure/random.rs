@@ -34,6 +34,7 @@ fn a_link(delays: &'static [&'static str]) -> impl Strategy<Value = String> {
             "bytes = \"#kB\"",
             "limit = \"#ms\"",
             "packets = 100000",
+            "packets = #, scale = { steps = [[\"0s\", 1], [\"0.3s\", 0.2], [\"0.6s\", 2]] }",
             "kind = \"red\", packets = #",
             "kind = \"codel\", interval = \"20ms\", target = \"1ms\"",
             "kind = \"fq-codel\", packets = #, flows = 4, target = \"1ms\", interval = \"20ms\"",
