@@ -256,3 +256,26 @@ def test_an_error_of_the_right_thing_stays_as_it_is(cli: Run, file: Path, call_f
             True,
             False,
         ), done.stderr
+
+
+ALPHARTC = {"type": "video", "downlink": {}, "uplink": {"trace_pattern": [
+    {"duration": 4000, "capacity": 3000, "loss": 0, "rtt": 60},
+    {"duration": 6000, "capacity": 500, "loss": 0.1, "rtt": 90},
+]}}  # fmt: skip
+IPERF3 = {"start": {}, "intervals": [{"sum": {"seconds": 0.5, "bits_per_second": 4e6, "omitted": False}}], "end": {}}
+PING = "PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.\n64 bytes from 192.0.2.1: icmp_seq=1 ttl=57 time=12.3 ms\n"
+
+
+def test_recordings_of_other_programs_are_known_by_their_content(file: Path, cli: Run) -> None:
+    for name, content, length, mean in (("a.json", ALPHARTC, "10 s", 1.5), ("iperf3.txt", IPERF3, "0.5 s", 4.0)):
+        other = file.with_name(name)
+        other.write_text(json.dumps(content))
+        assert reading(other, {}).keys == {"format": "json"}
+        shown = cli("trace", name)
+        assert shown.returncode == 0, shown
+        for part in (length, f"{mean:.3f}"):
+            assert part in shown.stdout, shown
+    file.with_name("ping.txt").write_text(PING)
+    shown = cli("trace", "ping.txt")
+    assert shown.returncode == 2, shown
+    assert 'delay = { trace = "ping.txt" }' in shown.stderr, shown

@@ -1,7 +1,7 @@
 //! A quantity of a link that changes while it runs: in steps, along ramps, or as it was recorded.
 
 use crate::schedule::{NEVER, nanos, played};
-use crate::trace::{Column, Columns, Measure, Recorded, TraceError, TraceWarning};
+use crate::trace::{Column, Columns, Measure, ROUND_TRIPS, Recorded, TraceError, TraceWarning};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use paceline_units::param::{FileName, Kind, ParamError, ParamSet, Parameter, Value};
@@ -164,7 +164,9 @@ macro_rules! over_time {
                 };
                 let Recording { column, time_column, interval, .. } = &keys.recording;
                 let columns = Columns { column: column.as_ref(), time_column: time_column.as_ref(), interval: *interval };
-                let (recorded, warnings) = Recorded::parse(bytes, &columns, $measure)?;
+                let (recorded, mut warnings) = Recorded::parse(bytes, &columns, $measure)?;
+                let is_scaled = keys.recording.scale != 1.0;
+                warnings.retain(|warning| !(is_scaled && warning.what == ROUND_TRIPS));
                 keys.recorded = Some(recorded);
                 Ok(warnings)
             }

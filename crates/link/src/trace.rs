@@ -17,6 +17,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+pub(crate) use error::ROUND_TRIPS;
 pub use error::{TraceError, TraceWarning};
 use held::Held;
 pub use measure::Measure;

@@ -1,7 +1,7 @@
 //! JSON recordings: the Ghent 4G logs, AlphaRTC's traces and what `iperf3 --json` writes. Read by hand, with the line of what is wrong:
 //! it is the only JSON a link ever sees.
 
-use super::error::warn;
+use super::error::{ROUND_TRIPS, warn};
 use super::held::{self, Held};
 use super::rows::{seconds, text};
 use super::tables::Reading;
@@ -17,7 +17,6 @@ const KNOWN: &str = "a list of { \"duration_ms\", \"bandwidth_kbps\", \"latency_
 const LIST: &str = "a list of {\"duration_ms\", \"bandwidth_kbps\", \"latency_ms\"}";
 const NO_DURATION: &str = "a duration of 0; the entry was left out";
 const OMITTED: &str = "an interval that iperf3 omits (-O); it was left out";
-const ROUND_TRIPS: &str = "delays are round trips, taken as they are: scale = 0.5 makes them one way";
 /// How deep a file may be that is passed over.
 const DEPTH: u8 = 32;
 

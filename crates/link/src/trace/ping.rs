@@ -1,6 +1,6 @@
 //! The output of `ping`: round trips, each until the next.
 
-use super::error::warn;
+use super::error::{ROUND_TRIPS, warn};
 use super::held::{self, Held};
 use super::rows::{lines, text};
 use super::tables::Reading;
@@ -8,7 +8,6 @@ use super::{Measure, TraceError, TraceWarning};
 use alloc::vec::Vec;
 use paceline_units::TimeDelta;
 
-const ROUND_TRIPS: &str = "delays are round trips, taken as they are: scale = 0.5 makes them one way";
 const UNANSWERED: &str = "echo requests without an answer; the last delay holds";
 const EXPECTED: &str = "lines of ping such as \"64 bytes from 192.0.2.1: icmp_seq=1 ttl=57 time=12.3 ms\"";
 /// The time between requests of `ping` where nothing else is said.
