@@ -143,7 +143,7 @@ impl<P: Transit> Link<P> {
         let now = self.reach(now);
         match self.gated {
             true => self.plan_gated(now, packet),
-            false => self.queue.plan(&mut self.line, now, packet, |_, _| None),
+            false => self.queue.plan::<false, _>(&mut self.line, now, packet, |_, _| None),
         }
     }
 
@@ -155,7 +155,7 @@ impl<P: Transit> Link<P> {
             return Planned::Undecided;
         }
         limits.iter_mut().for_each(|limits| limits.apply(queue, now));
-        queue.plan(line, now, packet, |line, packet| {
+        queue.plan::<true, _>(line, now, packet, |line, packet| {
             let ended = gate.pass(line, now, packet);
             if let (None, Some(shaper)) = (ended, &mut *shaper) {
                 shaper.pass(now, size);

@@ -156,7 +156,9 @@ impl<P: Transit> Shaper<P> {
             self.bytes -= size;
             self.left_ns += u128::from(leaves);
             limits.iter_mut().for_each(|limits| limits.apply(queue, leaves));
-            if let Err(packet) = queue.offer(line, leaves, packet, leaves - since, sink) {
+            // A sink of its own, so that the path of other links keeps its code to itself.
+            let mut sink = |departure| sink(departure);
+            if let Err(packet) = queue.offer(line, leaves, packet, leaves - since, &mut sink) {
                 self.refused.push_back((leaves, packet));
             }
         }

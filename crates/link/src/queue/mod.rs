@@ -231,8 +231,9 @@ macro_rules! disciplines {
             }
 
             /// The fate of a packet that finds an idle server, and with drop-tail of any, unless it ends at the gate before the queue.
+            /// `GATED` where there is one.
             #[inline(always)]
-            pub(crate) fn plan<T: Transit>(
+            pub(crate) fn plan<const GATED: bool, T: Transit>(
                 &mut self,
                 line: &mut Line,
                 now: u64,
@@ -246,7 +247,7 @@ macro_rules! disciplines {
                         Some(at_gate) => kept(at_gate),
                         None => queue.plan::<false>(line, now, packet, 0),
                     },
-                    $($(#[cfg($cfg)])? Queue::$name(queue) => match queue.is_idle(line, now) {
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => match queue.is_idle::<GATED>(line, now) {
                         false => Planned::Undecided,
                         true => match gate(line, packet) {
                             Some(at_gate) => kept(at_gate),

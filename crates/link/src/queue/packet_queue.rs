@@ -200,9 +200,9 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
         taken.map_err(|queued| queued.packet)
     }
 
-    /// Whether a packet that comes at `now` finds an idle server.
+    /// Whether a packet that comes at `now` finds an idle server. `GATED` only tells the callers apart: each has code of its own.
     #[inline(always)]
-    pub(crate) fn is_idle(&mut self, line: &mut Line, now: u64) -> bool {
+    pub(crate) fn is_idle<const GATED: bool>(&mut self, line: &mut Line, now: u64) -> bool {
         let free = self.serving.as_ref().is_none_or(|serving| serving.departs <= now);
         if !free || line.account.packets() > 0 || !self.unseen.is_empty() {
             return false;

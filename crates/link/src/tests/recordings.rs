@@ -39,8 +39,10 @@ fn rates(text: &str, column: Option<Column>) -> Result<Vec<(f64, u64)>, TraceErr
     Ok(trace.segments().iter().map(|&(time, rate)| (time.as_millis_f64(), rate.as_bps())).collect())
 }
 
-/// The values of a recording and its oddities.
-fn recorded(text: &str, measure: Measure) -> Result<(Vec<(f64, f64)>, Vec<String>), TraceError> {
+/// Milliseconds and values of a recording, and its oddities.
+type Values = (Vec<(f64, f64)>, Vec<String>);
+
+fn recorded(text: &str, measure: Measure) -> Result<Values, TraceError> {
     let columns = Columns { column: None, time_column: None, interval: None };
     let (recorded, odd) = Recorded::parse(text.as_bytes(), &columns, measure)?;
     let values = recorded.segments().iter();

@@ -74,7 +74,8 @@ impl fmt::Display for TraceWarning {
 }
 
 /// The oddity of a recording of round trips, which is none to who scales it.
-pub(crate) const ROUND_TRIPS: &str = "delays are round trips, taken as they are: scale = 0.5 makes them one way";
+pub(crate) const ROUND_TRIPS: &str =
+    "delays are round trips, taken as they are: scale = 0.5 makes them one way";
 
 /// Counts one more of `what`, first seen at `line`.
 pub(super) fn warn(warnings: &mut Vec<TraceWarning>, line: usize, what: &'static str) {

@@ -39,7 +39,11 @@ fn what_no_discipline_can_be_is_named() {
     for (text, key, expected) in [
         ("{ kind = \"red\", min_th = 20 }", "max_th", "above min_th"),
         ("{ packets = 9, scale = -1 }", "scale", "from 0 to 1000"),
-        ("{ packets = 9, scale = { steps = [[\"1s\", 1]] } }", "scale.steps[0][0]", "it begins where the run does"),
+        (
+            "{ packets = 9, scale = { steps = [[\"1s\", 1]] } }",
+            "scale.steps[0][0]",
+            "it begins where the run does",
+        ),
         ("{ packets = { steps = [[\"0s\", 9]] } }", "packets", "a whole number"),
         ("{ kind = \"red\", min_th = 20, max_th = 10 }", "max_th", "above min_th"),
         ("{ kind = \"red\", max_p = 1.5 }", "max_p", "0 to 1"),
