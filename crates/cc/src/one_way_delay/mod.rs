@@ -11,6 +11,8 @@
 
 mod envelope;
 #[cfg(test)]
+mod judge;
+#[cfg(test)]
 mod tests;
 
 use alloc::boxed::Box;
