@@ -103,6 +103,7 @@ impl<P: Transit> Link<P> {
     }
 
     /// A packet comes to what is before the queue. It comes back if it goes on at once.
+    #[inline(never)]
     fn pass_gate(
         &mut self,
         now: u64,
@@ -148,6 +149,7 @@ impl<P: Transit> Link<P> {
     }
 
     /// As [`Link::plan`] where something is before the queue.
+    #[inline(never)]
     fn plan_gated(&mut self, now: u64, packet: &mut impl Transit) -> Planned {
         let Link { gate, shaper, queue, limits, line, .. } = self;
         let size = line.size_of(packet);
@@ -216,12 +218,20 @@ impl<P: Transit> Link<P> {
     /// Lets everything happen that lies strictly before `until`; nothing for drop-tail without a shaper.
     #[inline]
     pub fn advance(&mut self, until: Time, sink: &mut impl FnMut(Departure<P>)) {
+        if self.shaper.is_some() {
+            self.release(until, sink);
+        }
+        self.queue.advance(&mut self.line, until.as_nanos(), sink);
+    }
+
+    /// Lets the shaper release what it may before `until`.
+    #[inline(never)]
+    fn release(&mut self, until: Time, sink: &mut impl FnMut(Departure<P>)) {
         if let (Some(shaper), Some(last)) = (&mut self.shaper, until.as_nanos().checked_sub(1)) {
             let released = shaper.release(&mut self.queue, &mut self.limits, &mut self.line, last, sink);
             // The counters know of what came to the queue.
             self.now = self.now.max(released);
         }
-        self.queue.advance(&mut self.line, until.as_nanos(), sink);
     }
 
     /// The next packet that the queue had accepted and dropped after all, and when. To be asked for after `offer`,
