@@ -139,7 +139,7 @@ def test_a_controller_with_a_receiver_half_is_as_fast_as_its_equation(kind: str)
         (lambda: paceline.Controller("scream", mss=1200), "mss: found 1200, expected a size from "),
         (lambda: paceline.Controller("scream", pace=1), "pace: found an unknown parameter, expected a parameter that "),
         (
-            lambda: paceline.Controller("scream", qdelay_targt_lo="1ms"),
+            lambda: paceline.Controller("scream", qdelay_target_low="1ms"),
             "such as qdelay_target_lo, .*; did you mean qdelay_target_lo",
         ),
         (lambda: paceline.Controller("scream", priorities=[1, -1]), r"priorities: found \[1, -1\], expected "),
