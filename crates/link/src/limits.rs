@@ -17,7 +17,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Those of a queue; none where the limit is what it says all the time.
+    /// The limits of a queue; none where the limit is what it says all the time.
     pub(crate) fn new(config: &QueueConfig, nominal: Bitrate) -> Result<Option<Limits>, ParamError> {
         let Some(factor) = config.clone().scale_mut().map(|scale| scale.course()) else { return Ok(None) };
         Ok(Some(Limits { full: config.limit().resolve(nominal)?, factor, holds: 1.0 }))

@@ -1,4 +1,4 @@
-//! A shaper: a bucket of tokens with a queue. What comes faster than its rate, beyond a burst, waits before it reaches the link's own
+//! A shaper: a bucket of tokens with a queue. Packets that come faster than its rate, beyond a burst, wait before they reach the link's own
 //! queue; what does not fit is dropped.
 //!
 //! The time at which a packet leaves is known when it comes, since those before it leave first. So the shaper is a first-in

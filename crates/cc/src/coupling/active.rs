@@ -45,10 +45,7 @@ impl Law for Active {
 
     /// Step 1.
     fn enter(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
-        match self.group.join(now, update) > 0.0 {
-            true => self.group.share(self.params.redistribute),
-            false => self.group.nothing(),
-        }
+        self.group.enter(now, update, self.params.redistribute)
     }
 
     /// Step 3.

@@ -60,10 +60,7 @@ impl Law for Conservative {
 
     /// As in the active exchange.
     fn enter(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
-        match self.group.join(now, update) > 0.0 {
-            true => self.group.share(self.params.redistribute),
-            false => self.group.nothing(),
-        }
+        self.group.enter(now, update, self.params.redistribute)
     }
 
     /// Step (a) of section 5.3.2; the others as in the active exchange.

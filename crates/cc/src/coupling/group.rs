@@ -163,6 +163,11 @@ impl Group {
         known
     }
 
+    /// Enters a flow as [`Group::join`] does, and shares at once if the others use a rate that counts once.
+    pub(super) fn enter(&mut self, now: Time, update: &FlowUpdate, redistribute: bool) -> &[Assignment] {
+        if self.join(now, update) > 0.0 { self.share(redistribute) } else { self.nothing() }
+    }
+
     /// Remembers the rate of a flow that left it to the others.
     pub(super) fn inherit(&mut self, now: Time, Member { flow, rate, .. }: Member) {
         if self.left.len() == MOST_LEFT {

@@ -1,5 +1,5 @@
 //! Random paths whose clocks are known judge the estimate of clocks: they have queues, noise and losses both ways, routes that
-//! change, packets and reports that are late, few reports, few frames and pauses. What counts is a step that was none, a step
+//! change, packets and reports that are late, few reports, few frames and pauses. The faults that count are a step that was none, a step
 //! that was not found within two seconds, and a skew that is off by more than 50 ppm after a minute.
 //!
 //! `cargo test -p paceline-cc --lib one_way_delay::judge -- --include-ignored --nocapture` prints a table by kind of path.

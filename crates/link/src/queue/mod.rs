@@ -77,7 +77,7 @@ macro_rules! queue_params {
                 }
                 $($own)*
                 scale: Option<$crate::FactorOverTime> = None, else "1", in 0.0, 1000.0,
-                    "ours", "The limit is multiplied by this, which may change as a link's delay does. What waits beyond a limit that shrinks stays";
+                    "ours", "The limit is multiplied by this, which may change as a link's delay does. Packets that wait beyond a limit that shrinks stay";
             }
             $($checks)*
         }

@@ -116,7 +116,7 @@ fn an_m_d_1_queue_waits_as_pollaczek_and_khinchine_say() {
     }
 }
 
-/// What waits when a limit shrinks stays and is served; what comes then finds no room until fewer wait than it allows.
+/// Packets that wait when a limit shrinks stay and are served; one that comes then finds no room until fewer wait than it allows.
 #[test]
 fn a_limit_that_shrinks_keeps_what_waits() {
     for kind in ["droptail", "fifo", "codel", "pie"] {

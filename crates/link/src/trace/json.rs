@@ -295,7 +295,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What stands between two brackets, separated by commas.
+    /// The texts between two brackets, separated by commas.
     fn each(
         &mut self,
         (open, close): (char, char),

@@ -29,7 +29,7 @@ impl Units {
         Units { value: unit.unwrap_or(1.0), seconds }
     }
 
-    /// What a heading should name instead, if its unit is one that the measure cannot have.
+    /// The unit that a heading should name instead, if its unit is one that the measure cannot have.
     pub fn refused(measure: Measure, value: &str) -> Option<&'static str> {
         let has = |is_unit: fn(&str) -> bool| words(value).any(is_unit);
         let (rate, time) = (has(|word| mbps(word).is_some()), has(is_short_time));

@@ -207,7 +207,7 @@ fn the_way_back_has_the_delay_of_the_beginning() {
     assert_eq!(delay("{ ramp = [[\"0s\", \"30ms\"], [\"5s\", \"4ms\"]] }"), TimeDelta::from_millis(30));
 }
 
-/// What other programs write is known by its content.
+/// A recording of another program is known by its content.
 #[test]
 fn recordings_of_other_programs_have_what_a_link_wants() {
     let alphartc = "{\"uplink\": {\"trace_pattern\": [{\"duration\": 20000, \"capacity\": 900, \"rtt\": 40, \"loss\": 0.1}]}}";
