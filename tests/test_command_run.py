@@ -225,7 +225,8 @@ def test_list_says_what_must_be_given(cli: Run) -> None:
     assert "interval (may be left out)  (time, from 1ns)" in traces
     assert "packets (one of these must be given)  (count, from 1)" in queues
     entries = json.loads(cli("list", "queues", "--json").stdout)["queues"]
-    assert {parameter["need"] for parameter in entries[0]["parameters"]} == {"one-of"}
+    needs = {parameter["name"]: parameter["need"] for parameter in entries[0]["parameters"]}
+    assert needs == {"limit": "one-of", "packets": "one-of", "bytes": "one-of", "scale": "optional"}
 
 
 def test_list_shows_one_thing_by_its_own_name(cli: Run) -> None:

@@ -225,7 +225,7 @@ def test_the_check_of_the_page_is_the_one_that_comes_along() -> None:
 
 
 # Pages that are looked up and not read.
-REFERENCES = {"decisions", "figures", "hot-path", "known-results", "scenario-reference"} | {
+REFERENCES = {"coupled-pairs", "decisions", "figures", "hot-path", "known-results", "scenario-reference"} | {
     f"reference-{kind}" for kind in ("controllers", "flows", "links", "sources")
 }
 MOST_WORDS = 2_000

@@ -93,8 +93,10 @@ const LONGEST_WAIT: u32 = 6;
 /// loss).
 #[derive(Clone, Debug, Default)]
 struct Effect {
-    /// Part of packets lost and smoothed round trip when it last was by itself.
-    before: Option<(f64, Option<TimeDelta>)>,
+    /// Round trip in seconds, averaged over as many decisions as losses are: single ones vary by whole queues.
+    round_trip: Option<f64>,
+    /// Part of packets lost and round trip when it last was by itself.
+    before: Option<(f64, Option<f64>)>,
     /// Decisions since then.
     coupled_for: u64,
     /// The decision until which it stays by itself.
@@ -106,19 +108,19 @@ impl Effect {
     /// A decision, of this number, coupled the flow or not, while it bears this. Answers whether it is to be by itself. Loss and delay are of
     /// the last `span` decisions.
     fn decided(&mut self, number: u64, couples: bool, borne: (f64, Option<TimeDelta>), span: u64) -> bool {
+        if let Some(srtt) = borne.1.map(TimeDelta::as_secs_f64) {
+            let mean = self.round_trip.get_or_insert(srtt);
+            *mean += (srtt - *mean) / span.max(1) as f64;
+        }
+        let borne = (borne.0, self.round_trip);
         if number < self.apart_until || !couples {
             (self.before, self.coupled_for) = (Some(borne), 0);
             return number < self.apart_until;
         }
         self.coupled_for += 1;
         let Some((loss, delay)) = self.before.filter(|_| self.coupled_for > span) else { return false };
-        let longer = match (delay, borne.1) {
-            (Some(before), Some(now)) => {
-                let most = TimeDelta::from_secs_f64(WORSE_DELAY.0 * before.as_secs_f64()) + WORSE_DELAY.1;
-                now > most
-            }
-            _ => false,
-        };
+        let most = delay.map(|before| WORSE_DELAY.0 * before + WORSE_DELAY.1.as_secs_f64());
+        let longer = most.zip(borne.1).is_some_and(|(most, now)| now > most);
         let worse = longer || borne.0 > WORSE_LOSS.0 * loss + WORSE_LOSS.1;
         if worse {
             self.apart_until = number + (span << self.parted.min(LONGEST_WAIT));

@@ -1,4 +1,4 @@
-//! Every controller that shares, coupled with every other: which pairs stay stable, as `docs/couple-flows.md` tells them.
+//! Every controller that shares, coupled with every other: which pairs stay stable, as `docs/coupled-pairs.md` tells them.
 
 use crate::world::run;
 use paceline_cc::ControllerParams;
@@ -76,7 +76,7 @@ fn band(ratio: (f64, f64), rate: f64, sum: f64) -> Band {
     Band { ratio, rate, sum }
 }
 
-/// The bands of the table in `docs/couple-flows.md`.
+/// The bands of the table in `docs/coupled-pairs.md`.
 fn band_of(a: &str, b: &str, kind: &str) -> Band {
     let exchange = ["active", "conservative"].contains(&kind);
     let either = |kinds: &[&str]| kinds.contains(&a) || kinds.contains(&b);
