@@ -131,6 +131,16 @@ impl Effect {
     }
 }
 
+/// A flow as the detection of shared bottlenecks knows it.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    /// The newest summary of its delays.
+    summary: Option<DelaySummary>,
+    /// Decisions since that came.
+    age: u64,
+    effect: Effect,
+}
+
 /// Finds out once an interval which flows share a bottleneck (RFC 8382).
 #[derive(Clone, Debug)]
 struct Detection {
@@ -140,11 +150,7 @@ struct Detection {
     next: Time,
     /// Decisions without a new summary after which a flow is forgotten: its last one is of older delays alone.
     forget: u64,
-    /// Of each flow how many intervals its newest summary is of, and the decisions since it came.
-    known: Vec<(u64, u64)>,
-    /// The last summary of each flow, and what coupling makes of it.
-    summaries: Vec<Option<DelaySummary>>,
-    effects: Vec<Effect>,
+    flows: Vec<Seen>,
     /// Decisions so far.
     decisions: u64,
 }
@@ -156,9 +162,7 @@ impl Detection {
             interval: params.interval,
             next: Time::ZERO + params.interval,
             forget: params.n,
-            known: vec![(0, 0); flows],
-            summaries: vec![None; flows],
-            effects: vec![Effect::default(); flows],
+            flows: vec![Seen::default(); flows],
             decisions: 0,
         }
     }
@@ -168,19 +172,19 @@ impl Detection {
         let late = now.saturating_since(self.next).as_nanos() / self.interval.as_nanos().max(1);
         self.next += self.interval * (late + 1);
         self.decisions += 1;
-        for (flow, (intervals, age)) in self.known.iter_mut().enumerate() {
+        for (flow, seen) in self.flows.iter_mut().enumerate() {
             let id = FlowId(flow as u32);
-            match ends.delay_summary(flow).filter(|summary| summary.intervals != *intervals) {
+            let intervals = seen.summary.map_or(0, |summary| summary.intervals);
+            match ends.delay_summary(flow).filter(|summary| summary.intervals != intervals) {
                 Some(summary) => {
-                    (*intervals, *age) = (summary.intervals, 0);
-                    self.summaries[flow] = Some(summary);
+                    (seen.summary, seen.age) = (Some(summary), 0);
                     self.groups.on_summary(id, &summary);
                 }
-                None if *age == self.forget => self.groups.remove(id),
-                None => *age += 1,
+                None if seen.age == self.forget => self.groups.remove(id),
+                None => seen.age += 1,
             }
         }
-        let mut groups: Vec<usize> = (0..self.known.len()).collect();
+        let mut groups: Vec<usize> = (0..self.flows.len()).collect();
         for (FlowId(flow), FlowId(lowest)) in self.groups.decide() {
             groups[flow as usize] = lowest as usize;
         }
@@ -190,8 +194,8 @@ impl Detection {
     /// Flows that are worse off by coupling are by themselves for a while; the others of a group stay together.
     fn part_who_is_worse_off(&mut self, groups: Vec<usize>, ends: &impl CoupledEnds) -> Vec<usize> {
         let mut parted = vec![false; groups.len()];
-        for (flow, effect) in self.effects.iter_mut().enumerate() {
-            let Some(summary) = self.summaries[flow] else { continue };
+        for (flow, Seen { summary, effect, .. }) in self.flows.iter_mut().enumerate() {
+            let Some(summary) = summary else { continue };
             let couples = groups.iter().filter(|group| **group == groups[flow]).count() > 1;
             parted[flow] =
                 effect.decided(self.decisions, couples, (summary.loss, ends.srtt(flow)), self.forget);
@@ -382,7 +386,8 @@ impl Exchange {
             desired: member.desired(),
             priority: member.priority,
         });
-        let parted = self.detection.as_ref().map_or(0, |detection| detection.effects[flow].parted.into());
+        let parted =
+            self.detection.as_ref().map_or(0, |detection| detection.flows[flow].effect.parted.into());
         let (assignments, ignored) = (known.assignments, group.ignored());
         Coupled { group: known.group, share, assignments, ignored, parted }
     }

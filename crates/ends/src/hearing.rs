@@ -50,8 +50,8 @@ impl Hearing {
         srtt.map(|srtt| self.before.map_or(srtt, |before| srtt.min(before)))
     }
 
-    /// The sending end, whose smoothed round trip is `srtt`, was called at `now` for this reason.
-    pub fn woken(&mut self, now: Time, reason: Reason, srtt: Option<TimeDelta>) {
+    /// The sending end was called at `now` for this reason. Its smoothed round trip is asked for where it counts.
+    pub fn woken(&mut self, now: Time, reason: Reason, srtt: impl FnOnce() -> Option<TimeDelta>) {
         let for_want = match reason {
             Reason::Retransmission
             | Reason::Controller(TimeoutReason::NoFeedback | TimeoutReason::Stalled) => true,
@@ -72,9 +72,11 @@ impl Hearing {
             | Reason::Idle
             | Reason::Expiry => false,
         };
-        let waited = self.since.is_some_and(|since| since + srtt.unwrap_or(SILENT) <= now);
-        if for_want && waited {
-            self.fall_silent(srtt);
+        if let Some(since) = self.since.filter(|_| for_want) {
+            let srtt = srtt();
+            if since + srtt.unwrap_or(SILENT) <= now {
+                self.fall_silent(srtt);
+            }
         }
     }
 
@@ -146,7 +148,7 @@ mod tests {
         let silent = |sent: Option<u64>, at: u64, reason| {
             let mut hearing = Hearing::default();
             sent.iter().for_each(|&sent| hearing.sent(ms(sent)));
-            hearing.woken(ms(at), reason, RTT);
+            hearing.woken(ms(at), reason, || RTT);
             hearing.is_silent()
         };
         assert!(silent(Some(0), 100, NO_FEEDBACK));

@@ -32,6 +32,15 @@ impl Bucket {
         bytes.checked_mul(WORK_PER_BYTE).is_some_and(|work| work <= self.tokens)
     }
 
+    /// Takes so many bytes at `now` if it has them.
+    pub(crate) fn spend(&mut self, now: u64, bytes: u64) -> bool {
+        let has = self.has(now, bytes);
+        if has {
+            self.tokens -= bytes * WORK_PER_BYTE;
+        }
+        has
+    }
+
     /// Takes so many bytes, which it must hold, at `now` or as soon as it has them: answers when. Bytes that are taken later than
     /// asked for are taken before those of the next call.
     pub(crate) fn take(&mut self, now: u64, bytes: u64) -> u64 {

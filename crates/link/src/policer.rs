@@ -44,8 +44,7 @@ impl Policer {
         packet: &mut impl Transit,
         account: &mut Account,
     ) -> bool {
-        if self.bucket.has(now, size) {
-            self.bucket.take(now, size);
+        if self.bucket.spend(now, size) {
             return true;
         }
         account.policed += 1;

@@ -118,8 +118,7 @@ impl<P: Transit> Shaper<P> {
         packet: P,
     ) -> Result<P, Offered> {
         let size = line.size_of(&packet);
-        if self.held.is_empty() && self.bucket.has(now, size) {
-            self.pass(now, size);
+        if self.held.is_empty() && self.bucket.spend(now, size) {
             return Ok(packet);
         }
         let packets = self.packets();

@@ -165,7 +165,9 @@ impl<E: Ends> Flow<E> {
         let event = self.run_sender(until, net, Part::Handling)?;
         match own {
             _ if event.heard => self.hearing.heard(event.now),
-            Some((_, reason)) => self.hearing.woken(event.now, reason, self.srtt()),
+            Some((_, reason)) => {
+                self.hearing.woken(event.now, reason, || self.sender.end().controller().snapshot().srtt);
+            }
             None => {}
         }
         Some(event)

@@ -72,12 +72,7 @@ impl Member {
 
     /// Rate that its controller computed, in bit/s.
     fn rate_of(&self, assigned: Assigned) -> f64 {
-        let rate = match (assigned, self.rtt) {
-            (Assigned::Rate(rate), _) => rate.as_bps_f64(),
-            (Assigned::Window(window), Some(rtt)) => window.as_bits_f64() / rtt.as_secs_f64(),
-            (Assigned::Window(_), None) => 0.0,
-        };
-        rate.min(MAX_RATE)
+        rate_over(assigned, self.rtt).unwrap_or(0.0).min(MAX_RATE)
     }
 
     /// Takes over what an update says beside the rate.
@@ -92,6 +87,14 @@ impl Member {
     /// Where it stands when flows are satisfied one by one: who reaches its desired rate first.
     fn need(&self) -> f64 {
         self.desired / self.priority.weight()
+    }
+}
+
+/// A rate, or a window over a round trip, in bit/s; none of a window without one.
+pub(super) fn rate_over(assigned: Assigned, rtt: Option<TimeDelta>) -> Option<f64> {
+    match assigned {
+        Assigned::Rate(rate) => Some(rate.as_bps_f64()),
+        Assigned::Window(window) => rtt.map(|rtt| window.as_bits_f64() / rtt.as_secs_f64()),
     }
 }
 

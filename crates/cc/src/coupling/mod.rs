@@ -82,12 +82,8 @@ impl FlowUpdate {
     /// Whether a group of so many members with this sum is the flow alone, at its own rate or window: nobody shares with it, and an
     /// assignment would only disturb its controller.
     pub fn is_alone(&self, members: usize, sum: Bitrate) -> bool {
-        let own = match (self.own, self.rtt) {
-            (Assigned::Rate(rate), _) => rate.as_bps_f64(),
-            (Assigned::Window(window), Some(rtt)) => window.as_bits_f64() / rtt.as_secs_f64(),
-            (Assigned::Window(_), None) => return members == 1,
-        };
-        members == 1 && (sum.as_bps_f64() - own).abs() <= (1e-6 * own).max(1.0)
+        let own = group::rate_over(self.own, self.rtt);
+        members == 1 && own.is_none_or(|own| (sum.as_bps_f64() - own).abs() <= (1e-6 * own).max(1.0))
     }
 }
 

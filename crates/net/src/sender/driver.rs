@@ -290,7 +290,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     pub fn handle_timeout(&mut self) -> Time {
         let now = self.reach(self.due());
         if let Some((_, reason)) = self.planned.next_timeout().filter(|(due, _)| *due <= now) {
-            self.hearing.woken(now, reason, self.planned.end().controller().snapshot().srtt);
+            self.hearing.woken(now, reason, || self.planned.end().controller().snapshot().srtt);
         }
         self.planned.handle_timeout(now);
         now
