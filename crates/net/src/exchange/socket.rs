@@ -4,7 +4,7 @@ use super::member::{Outlet, Sent};
 use crate::NetError;
 use paceline_wire::exchange::MAX_SIZE;
 use rustix::event::{Timespec, poll};
-use rustix::fs::{FlockOperation, Mode, OFlags, chmod, flock, lstat, mkdir, open, unlink};
+use rustix::fs::{FlockOperation, Mode, OFlags, Stat, chmod, flock, fstat, lstat, mkdir, open, unlink};
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{
@@ -109,7 +109,7 @@ impl Listener {
             Err(error) => return Err(failed(error)),
         }
         // Of two that start at once, the second looks when the first listens.
-        let _lock = locked(path).map_err(failed)?;
+        let _lock = StartLock::take(path).map_err(failed)?;
         remove_stale(path)?;
         Listener::listen(path).map_err(failed)
     }
@@ -170,21 +170,46 @@ impl Drop for Listener {
     }
 }
 
-/// The file beside `path` that exchanges lock while they start there; whoever holds the lock for a second is none. The folder itself
-/// may be shared, and locked by anybody.
-fn locked(path: &Path) -> Result<OwnedFd, Errno> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = open(Path::new(&name), flags, Mode::RUSR | Mode::WUSR)?;
-    let moment = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
-    for _ in 0..100 {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => poll(&mut [], Some(&moment))?,
-            done => return done.map(|()| file),
-        };
+/// A locked file beside the socket's, there while an exchange starts. The folder itself may be shared, and locked by anybody.
+struct StartLock {
+    _file: OwnedFd,
+    path: PathBuf,
+}
+
+impl StartLock {
+    /// Waits for the lock; whoever holds it for a second is no exchange that starts.
+    fn take(socket: &Path) -> Result<StartLock, Errno> {
+        let mut name = socket.as_os_str().to_owned();
+        name.push(".lock");
+        let path = PathBuf::from(name);
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let moment = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+        for _ in 0..100 {
+            let file = open(&path, flags, Mode::RUSR | Mode::WUSR)?;
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) if identity(fstat(&file)) == identity(lstat(&path)) => {
+                    return Ok(StartLock { _file: file, path });
+                }
+                // The holder before took its file away between this opening and this locking.
+                Ok(()) => {}
+                Err(Errno::WOULDBLOCK) => drop(poll(&mut [], Some(&moment))?),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Errno::WOULDBLOCK)
     }
-    Err(Errno::WOULDBLOCK)
+}
+
+impl Drop for StartLock {
+    fn drop(&mut self) {
+        // While it is still locked: a file that stays is locked by the next exchange.
+        let _ = unlink(&self.path);
+    }
+}
+
+/// The device and the number of a file: its name may be given to another.
+fn identity(found: Result<Stat, Errno>) -> Option<(u64, u64)> {
+    found.ok().map(|found| (found.st_dev, found.st_ino))
 }
 
 /// Removes the socket file of an exchange that has died.
