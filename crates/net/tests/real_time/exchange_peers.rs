@@ -111,16 +111,17 @@ impl Process {
         self.wait_until("a share", |process| process.client.coupled(0).share.is_some());
     }
 
-    /// The controller computes a rate; answers how long it took until the group's answer was taken. A process that could say
-    /// nothing for long has left, and tells the rate as it joins again.
+    /// The controller computes another rate; answers how long it took until the group's answer was taken: an assignment, or
+    /// to a flow that is alone, its new sum. A process that could say nothing for long has left, and tells the rate as it joins
+    /// again.
     fn update(&mut self, kbps: u64) -> Duration {
-        let before = self.client.coupled(0).assignments;
+        let before = self.client.coupled(0);
         let begun = Instant::now();
         self.flow.0 = Assigned::Rate(Bitrate::from_kbps(kbps));
         let now = self.now();
         self.client.after_event(now, 0, &self.flow);
         let is_out = |process: &Process| process.client.coupled(0).share.is_none();
-        let is_answered = |process: &Process| process.client.coupled(0).assignments > before;
+        let is_answered = |process: &Process| process.client.coupled(0) != before;
         self.wait_until("an answer", |process| is_answered(process) || is_out(process));
         self.join();
         begun.elapsed()
