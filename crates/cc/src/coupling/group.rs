@@ -149,9 +149,10 @@ impl Group {
         if let Some(place) = was_there {
             self.left.swap_remove(place);
         }
-        let counted = own.min(self.remembers(now));
+        // No more of it than the others have.
+        let counted = own.min(self.remembers(now)).min(self.sum);
         self.inherited.0 -= counted;
-        let known = if was_there.is_some() { own } else { counted };
+        let known = if was_there.is_some() { own.min(self.sum) } else { counted };
         (member.rate, member.returned) = (own - known, known > 0.0);
         let settles =
             if known > 0.0 { SETTLES * member.rtt.map_or(0.0, TimeDelta::as_secs_f64) } else { 0.0 };
@@ -195,12 +196,11 @@ impl Group {
         self.members.remove(place)
     }
 
-    /// Removes all flows.
+    /// Removes all flows. What flows left to others is still known: those may come back with it.
     pub(super) fn clear(&mut self) {
         self.members.clear();
         self.by_need.clear();
-        self.left.clear();
-        (self.sum, self.inherited) = (0.0, (0.0, Time::ZERO));
+        self.sum = 0.0;
     }
 
     /// Takes over an update of the flow at `place`, but for its rate, which is answered in bit/s.

@@ -199,6 +199,27 @@ fn a_rate_that_a_flow_left_counts_once() {
     }
 }
 
+/// Also where the other one, which had the rates of both, was away meanwhile: a path that is silent for a moment takes all out of the group.
+#[test]
+fn a_rate_that_a_flow_left_counts_once_when_all_come_back() {
+    for kind in ["active", "conservative"] {
+        for (back, sum) in [([1, 0], 6.0), ([0, 1], 6.0)] {
+            let mut group = group(kind, "rfc8699");
+            group.join(ms(0), &update(0, 3.0));
+            group.join(ms(0), &update(1, 3.0));
+            group.leave(ms(0), FlowId(0));
+            group.update(ms(10), &update(1, 3.0));
+            assert_rates(&group, &[6.0]);
+            group.leave(ms(20), FlowId(1));
+            assert_sum(&group, 0.0);
+            for flow in back {
+                group.join(ms(100), &update(flow, if flow == 0 { 3.0 } else { 6.0 }));
+            }
+            assert_sum(&group, sum);
+        }
+    }
+}
+
 /// It may come back with less, and its controller leads it back to what it left: no growth of the group.
 #[test]
 fn growth_back_to_what_a_flow_left_counts_once() {

@@ -161,6 +161,7 @@ impl ExchangeServer {
     /// Sends what processes are to hear, as far as they take it.
     fn write(&mut self) {
         let ExchangeServer { service, connections, bytes, .. } = self;
+        let mut buffer = [0; MAX_SIZE + 1];
         let now = self.clock.now();
         for connection in connections.iter_mut().filter(|connection| !connection.closed) {
             let id = connection.id;
@@ -174,6 +175,13 @@ impl ExchangeServer {
                     Sent::Done => service.sent(id),
                     Sent::Later => connection.full = true,
                     Sent::Broken => broken = true,
+                }
+            }
+            if broken {
+                // What it said before it went counts: a farewell above all.
+                for _ in 0..AT_ONCE {
+                    let Read::Message(message) = connection.socket.read(&mut buffer) else { break };
+                    service.receive(now, id, message);
                 }
             }
             // A client that is to go does not stay by reading nothing.

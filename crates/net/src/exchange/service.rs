@@ -63,7 +63,7 @@ struct SharedFlow {
     given: Option<Assigned>,
 }
 
-/// Flows that share.
+/// Flows that share, or have shared.
 struct Group {
     params: CouplingParams,
     coupling: AnyCoupling,
@@ -289,9 +289,16 @@ impl Service {
     }
 
     /// The coupling that a flow is given to share by; an error if it cannot.
-    fn admitted(&self, id: ClientId, join: &Join) -> Result<CouplingParams, Refused> {
+    fn admitted(&mut self, id: ClientId, join: &Join) -> Result<CouplingParams, Refused> {
         let Join { group: key, kind, settings, update } = join;
         let params = terms::read(kind, settings).map_err(|text| (Refusal::Kind, text))?;
+        // A group without flows remembers what they left. It has a place while there is one, and the next flow decides on the kind.
+        let is_full = self.groups.len() >= self.limits.groups;
+        self.groups.retain(|found, group| {
+            let is_of_use =
+                if found == key { terms::difference(&params, &group.params).is_none() } else { !is_full };
+            !group.owners.is_empty() || is_of_use
+        });
         let full = |what: &str, most: usize| {
             (Refusal::Full, format!("{what}: found {most}, expected room for one more"))
         };
@@ -409,14 +416,8 @@ impl Service {
         group.owners.remove(&shared.member);
         self.assignments.clear();
         self.assignments.extend_from_slice(group.coupling.leave(now, shared.member));
-        match group.owners.is_empty() {
-            // The next flow decides on the kind.
-            true => drop(self.groups.remove(&shared.group)),
-            false => {
-                self.hand_over(&shared.group);
-                self.announce(&shared.group);
-            }
-        }
+        self.hand_over(&shared.group);
+        self.announce(&shared.group);
         Ok(())
     }
 

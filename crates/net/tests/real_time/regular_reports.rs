@@ -34,8 +34,9 @@ fn both_ends_report_and_the_sender_learns_the_round_trip() {
 fn both_report() -> Ends {
     let ends = ends::run(&loaded(&scenario("rtp = { rtcp = true }")), |_, _, _| ());
     let (sender, receiver) = (ends.sender.counters, ends.receiver.counters);
-    assert!((1..40).contains(&sender.rtcp_reports), "{sender:?}");
-    assert!((1..80).contains(&receiver.rtcp_reports), "{receiver:?}");
+    // At 4 Mbit/s, the link's rate, an interval is 0.09 s, drawn from 0.037 s on: 108 in 4 s. The sender's are on two streams each.
+    assert!((1..=108).contains(&sender.rtcp_reports), "{sender:?}");
+    assert!((1..=216).contains(&receiver.rtcp_reports), "{receiver:?}");
     assert!(sender.rtcp_round_trip_ms.is_some_and(|round_trip| round_trip >= 38.0), "{sender:?}");
     assert!(sender.rtcp_jitter_ms.is_some() && receiver.rtcp_jitter_ms.is_some());
     assert!(receiver.rtcp_lost >= Some(0) && sender.rtcp_lost.is_some(), "{receiver:?}");

@@ -282,3 +282,26 @@ fn who_comes_and_goes_counts_once() {
     let later = sum(&mut raw, at(13_001)).as_mbps_f64();
     assert!(close(later, all.as_mbps_f64() + 4.0), "after a while it is another flow's: {later}");
 }
+
+/// Both leave, as when the path is silent for a moment, and the second one holds the rates of both.
+#[test]
+fn a_group_that_all_leave_knows_for_a_while_what_was_left() {
+    let mut raw = Raw::new(ExchangeLimits { groups: 1, ..Default::default() });
+    for (back, sum) in [(at(40), 6.0), (at(20_000), 9.0)] {
+        for flow in 0..2 {
+            raw.say(at(1), &join(flow, "call", "active", 3.0));
+        }
+        raw.say(at(2), &Request::Leave { flow: 0 });
+        let all = raw.state(at(3), &Request::Update(update(1, 2, 3.0, Some(3.0))));
+        assert_eq!(all.assigned, Some(Assigned::Rate(Bitrate::from_mbps(6))));
+        raw.say(at(4), &Request::Leave { flow: 1 });
+        raw.say(back, &join(1, "call", "active", 6.0));
+        let found = raw.state(back, &join(0, "call", "active", 3.0));
+        assert!(close(found.sum.as_mbps_f64(), sum), "{found:?}");
+        (0..2).for_each(|flow| drop(raw.say(back, &Request::Leave { flow })));
+        // Another group takes its place, and so does another kind.
+        raw.say(back, &join(0, "other", "active", 1.0));
+        raw.say(back, &Request::Leave { flow: 0 });
+    }
+    assert_eq!(raw.state(at(20_001), &join(0, "other", "etcp", 1.0)).members, 1);
+}
