@@ -23,6 +23,11 @@ pub trait CoupledEnds {
         None
     }
 
+    /// The part of an assignment from elsewhere that a flow takes: no more than its own packets bear out.
+    fn bound(&mut self, _now: Time, _flow: usize, assigned: Assigned) -> Assigned {
+        assigned
+    }
+
     /// Replaces what the controller of a flow steers by, and lets the flow send what it may now.
     fn assign(&mut self, now: Time, flow: usize, assigned: Assigned);
 }

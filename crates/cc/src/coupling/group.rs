@@ -72,7 +72,7 @@ impl Member {
 
     /// Rate that its controller computed, in bit/s.
     fn rate_of(&self, assigned: Assigned) -> f64 {
-        rate_over(assigned, self.rtt).unwrap_or(0.0).min(MAX_RATE)
+        assigned.rate_over(self.rtt).unwrap_or(0.0).min(MAX_RATE)
     }
 
     /// Takes over what an update says beside the rate.
@@ -87,14 +87,6 @@ impl Member {
     /// Where it stands when flows are satisfied one by one: who reaches its desired rate first.
     fn need(&self) -> f64 {
         self.desired / self.priority.weight()
-    }
-}
-
-/// A rate, or a window over a round trip, in bit/s; none of a window without one.
-pub(super) fn rate_over(assigned: Assigned, rtt: Option<TimeDelta>) -> Option<f64> {
-    match assigned {
-        Assigned::Rate(rate) => Some(rate.as_bps_f64()),
-        Assigned::Window(window) => rtt.map(|rtt| window.as_bits_f64() / rtt.as_secs_f64()),
     }
 }
 
@@ -196,7 +188,7 @@ impl Group {
         self.members.remove(place)
     }
 
-    /// Removes all flows. What flows left to others is still known: those may come back with it.
+    /// Removes all flows. A rate that one left to another is still known: either may come back with it.
     pub(super) fn clear(&mut self) {
         self.members.clear();
         self.by_need.clear();

@@ -41,6 +41,16 @@ pub enum Assigned {
     Window(Bytes),
 }
 
+impl Assigned {
+    /// The rate, or the window over this round trip, in bit/s; none of a window without one.
+    pub fn rate_over(self, rtt: Option<TimeDelta>) -> Option<f64> {
+        match self {
+            Assigned::Rate(rate) => Some(rate.as_bps_f64()),
+            Assigned::Window(window) => rtt.map(|rtt| window.as_bits_f64() / rtt.as_secs_f64()),
+        }
+    }
+}
+
 /// How much of the group's rate a flow gets, relative to the others: finite and above 0 (RFC 8699 section 5.2).
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
 pub struct Priority(f64);
@@ -82,7 +92,7 @@ impl FlowUpdate {
     /// Whether a group of so many members with this sum is the flow alone, at its own rate or window: nobody shares with it, and an
     /// assignment would only disturb its controller.
     pub fn is_alone(&self, members: usize, sum: Bitrate) -> bool {
-        let own = group::rate_over(self.own, self.rtt);
+        let own = self.own.rate_over(self.rtt);
         members == 1 && own.is_none_or(|own| (sum.as_bps_f64() - own).abs() <= (1e-6 * own).max(1.0))
     }
 }

@@ -231,7 +231,8 @@ impl ExchangeClient {
 
     /// All flows leave. Errors, for people.
     pub fn finish(&mut self, now: Time) -> Vec<String> {
-        let Troubles { greeted, away, away_for, refused, first } = self.member.finish(now, &mut self.socket);
+        let Troubles { greeted, away, away_for, bounded, refused, first } =
+            self.member.finish(now, &mut self.socket);
         let path = self.path.display();
         let mut said = Vec::new();
         if !greeted {
@@ -241,6 +242,11 @@ impl ExchangeClient {
             let (seconds, times) = (away_for.as_secs_f64(), if away == 1 { "time" } else { "times" });
             said.push(format!(
                 "exchange {path}: away {away} {times}, {seconds:.1} s in all: flows went by their own controllers then"
+            ));
+        }
+        if bounded > 0 {
+            said.push(format!(
+                "exchange {path}: assigned {bounded} times more than arrives of what is sent: flows took less"
             ));
         }
         if refused > 0 {

@@ -111,6 +111,8 @@ pub(super) struct Troubles {
     pub away: u64,
     /// How long it was not there in all.
     pub away_for: TimeDelta,
+    /// Assignments of which a flow took less, as its packets did not bear them out.
+    pub bounded: u64,
     /// Messages that it refused, and what it said of the first.
     pub refused: u64,
     pub first: Option<String>,
@@ -382,7 +384,9 @@ impl Member {
         });
         if let Some(assigned) = state.assigned.filter(|_| !is_alone && ends.share(place) == own) {
             flow.assignments += 1;
-            ends.assign(now, place, assigned);
+            let bounded = ends.bound(now, place, assigned);
+            self.troubles.bounded += u64::from(bounded != assigned);
+            ends.assign(now, place, bounded);
             // A flow that has just ended leaves with its own next event.
             flow.taken = ends.share(place).or(flow.taken);
         }

@@ -178,7 +178,7 @@ impl ExchangeServer {
                 }
             }
             if broken {
-                // What it said before it went counts: a farewell above all.
+                // A message from before it went counts: a farewell above all.
                 for _ in 0..AT_ONCE {
                     let Read::Message(message) = connection.socket.read(&mut buffer) else { break };
                     service.receive(now, id, message);

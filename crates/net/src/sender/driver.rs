@@ -3,6 +3,7 @@
 use super::FORGIVEN_LATENESS;
 use super::answers::Answers;
 use super::codec::{Encoded, SendingCodec};
+use super::evidence::Evidence;
 use super::sent::{Delivered, SentLog};
 use crate::choice::ChosenFlow;
 use crate::clock::{DriverClock, Moment};
@@ -57,6 +58,7 @@ pub(crate) struct SendingDriver<'a, C: SendingCodec> {
     answers: Answers,
     /// Answers to its packets, as the group of a coupled flow knows.
     hearing: Hearing,
+    evidence: Evidence,
     /// Whether the run is over, and only the connection is to be closed.
     closing: bool,
     duration: Time,
@@ -92,6 +94,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             counters: NetCounters::default(),
             answers: Answers::new(patience, PlannedSilence::of(&flow)),
             hearing: Hearing::default(),
+            evidence: Evidence::default(),
             closing: false,
             duration: Time::ZERO + flow.scenario.duration,
             time: Time::ZERO,
@@ -235,10 +238,13 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     /// Hands a datagram of the receiver to the end, at the time that is answered.
     pub fn hear(&mut self, datagram: &Datagram<'_>) -> Time {
         let now = self.reach(self.clock.time_of(datagram.arrived));
-        let SendingDriver { planned, codec, log, record, counters, closing, overhead, queued, .. } = self;
+        let SendingDriver {
+            planned, codec, log, evidence, record, counters, closing, overhead, queued, ..
+        } = self;
         let heard = codec.receive(now, datagram, planned.end_mut(), counters, |told| {
             if let Some(packet) = log.reported(now, &told).filter(|_| !*closing) {
                 *queued = packet.queued.unwrap_or(*queued);
+                evidence.arrived(packet.sent, packet.size);
                 record.received(&received(now, &packet, *overhead, *queued));
             }
         });
@@ -369,6 +375,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         for Leaving { transmit, encoded, due, .. } in self.leaving.drain(..) {
             self.lateness.note(left - due);
             if let Some(number) = encoded.number.filter(|_| !self.closing) {
+                self.evidence.sent(left, transmit.size);
                 self.log.sent(left, transmit.stream, number, transmit.size, encoded.payload);
             }
         }
@@ -396,6 +403,12 @@ impl<C: SendingCodec> SendingDriver<'_, C> {
     /// The newest summary of the delays of its packets, by which shared bottlenecks are detected.
     pub fn delay_summary(&self) -> Option<&DelaySummary> {
         self.planned.end().delay_summary()
+    }
+
+    /// The part of what is assigned elsewhere that the flow takes.
+    pub fn bound(&mut self, now: Time, assigned: Assigned) -> Assigned {
+        let (own, srtt) = (self.share(), self.round_trip());
+        own.map_or(assigned, |own| self.evidence.bound(now, own, assigned, srtt))
     }
 
     /// Replaces what the controller steers by; what may leave now leaves.

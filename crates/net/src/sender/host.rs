@@ -63,6 +63,7 @@ forwarded! {
     mut fn transmit(&mut self, now: Time);
     mut fn flush(&mut self);
     mut fn read_into(&mut self, inbox: &mut Inbox) -> Result<bool, NetError>;
+    mut fn bound(&mut self, now: Time, assigned: Assigned) -> Assigned;
     mut fn assign(&mut self, now: Time, assigned: Assigned);
     mut fn coupled(&mut self, coupled: Coupled);
     mut fn fall_silent(&mut self);
@@ -100,6 +101,10 @@ impl CoupledEnds for Flows<'_> {
 
     fn delay_summary(&self, flow: usize) -> Option<DelaySummary> {
         self.0[flow].delay_summary().copied()
+    }
+
+    fn bound(&mut self, now: Time, flow: usize, assigned: Assigned) -> Assigned {
+        self.0[flow].bound(now, assigned)
     }
 
     fn assign(&mut self, now: Time, flow: usize, assigned: Assigned) {

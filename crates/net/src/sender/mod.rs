@@ -21,6 +21,7 @@
 mod answers;
 pub(crate) mod codec;
 pub(crate) mod driver;
+mod evidence;
 mod host;
 #[cfg(test)]
 mod probe_tests;

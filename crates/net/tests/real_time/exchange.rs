@@ -3,13 +3,19 @@
 use crate::call::two_flows::{after, camera_and_slides, on_two_ports};
 use crate::folder::Folder;
 use crate::lateness::judge_on_time;
+use paceline_cc::Assigned;
 use paceline_metrics::TimeSeries;
 use paceline_net::{
     Control, ExchangeCounters, ExchangeLimits, ExchangeOptions, ExchangeServer, GroupBy, NetOutput, Progress,
     ReceiveOptions, Receiver, Relay, RelayOptions, SendOptions, Sender,
 };
 use paceline_scenario::Loaded;
-use paceline_units::Time;
+use paceline_units::{Bitrate, Time, TimeDelta};
+use paceline_wire::exchange::{Reply, Request, State, decode_request, encode_reply};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketType, accept, bind, listen, recv, send, socket,
+};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -149,6 +155,74 @@ fn restarted() -> ([NetOutput; 2], [ExchangeCounters; 2]) {
     }
     assert!(counters.iter().all(|counters| counters.joined >= 2), "{counters:?}");
     (outputs, counters)
+}
+
+/// An exchange that gives every flow 1 Tbit/s over 6 Mbit/s.
+#[test]
+fn an_exchange_that_assigns_anything_is_not_believed() {
+    judge_on_time(misled, |outputs| {
+        for output in outputs {
+            let flow = output.summary.flows.values().next().expect("a flow");
+            let lost = flow.loss_ratio.expect("packets were sent");
+            assert!(lost < 0.2, "{lost} of the packets are lost");
+            let rate = flow.throughput_mbps.expect("packets");
+            assert!(rate > 1.5, "{rate} Mbit/s");
+            let said = output.warnings.iter().any(|said| said.contains("more than arrives of what is sent"));
+            assert!(said, "{:?}", output.warnings);
+        }
+    });
+}
+
+fn misled() -> [NetOutput; 2] {
+    let (folder, loaded) = (Folder::new("misled"), &camera_and_slides(12, ""));
+    let path = folder.socket();
+    std::thread::scope(|scope| {
+        let listener = socket(AddressFamily::UNIX, SocketType::SEQPACKET, None).expect("a socket");
+        bind(&listener, &SocketAddrUnix::new(&path).expect("short")).expect("bound");
+        listen(&listener, 8).expect("it listens");
+        scope.spawn(move || {
+            for process in [(); 2].map(|()| accept(&listener).expect("a process")) {
+                scope.spawn(move || assign_anything(&process));
+            }
+        });
+        two_senders(loaded, &path, &|_| ())
+    })
+}
+
+/// Answers each request of a process with the same assignment, until it is gone.
+fn assign_anything(process: &OwnedFd) {
+    let say = |reply: &Reply| {
+        let mut bytes = Vec::new();
+        encode_reply(reply, &mut bytes);
+        send(process, &bytes, SendFlags::NOSIGNAL).is_ok()
+    };
+    let mut buffer = [0; 1000];
+    let mut goes_on = say(&Reply::Welcome { expiry: TimeDelta::from_secs(5) });
+    while goes_on {
+        let Ok((length @ 1.., _)) = recv(process, &mut buffer[..], RecvFlags::empty()) else { return };
+        let update = match decode_request(&buffer[..length]).expect("a request") {
+            Request::Join(join) => join.update,
+            Request::Update(update) => update,
+            Request::Alive { echo } => {
+                goes_on = say(&Reply::Alive { echo });
+                continue;
+            }
+            Request::Leave { .. } => continue,
+        };
+        let sum = Bitrate::from_bps(1_000_000_000_000);
+        let assigned = match update.flow.own {
+            Assigned::Rate(_) => Assigned::Rate(sum),
+            Assigned::Window(_) => Assigned::Window(sum.bytes_in(TimeDelta::from_secs(1))),
+        };
+        goes_on = say(&Reply::State(State {
+            flow: update.flow.flow.0,
+            number: update.number,
+            assigned: Some(assigned),
+            members: 2,
+            sum,
+            rate: sum,
+        }));
+    }
 }
 
 #[test]
