@@ -140,6 +140,11 @@ fn ping_has_round_trips() {
     let windows = "\nPinging 192.0.2.1 with 32 bytes of data:\nReply from 192.0.2.1: bytes=32 time=14ms TTL=57\n\
         Request timed out.\nReply from 192.0.2.1: bytes=32 time<1ms TTL=57\n";
     assert_eq!(recorded(windows, Measure::Delay).expect("delays").0, [(1000.0, 14.0), (1000.0, 1.0)]);
+    // A day of requests: numbers of 16 bits begin again.
+    let line = |number: u32| format!("64 bytes from 192.0.2.1: icmp_seq={number} ttl=57 time=5 ms\n");
+    let day: String = [65_534, 65_535, 65_534, 1, 65_535, 2, 1, 3].map(line).concat();
+    let (delays, _) = recorded(&format!("PING a\n{day}"), Measure::Delay).expect("delays");
+    assert_eq!(delays.iter().map(|(span, _)| *span).sum::<f64>(), 6000.0, "{delays:?}");
     for (text, measure, expected) in [
         (unix, Measure::Ratio, "ping has delays alone"),
         ("PING x\nno answer\n", Measure::Delay, "no answers"),

@@ -46,11 +46,15 @@ pub(super) fn parse(bytes: &[u8], reading: &Reading<'_>) -> Result<Held, TraceEr
     let interval = reading.options.interval.unwrap_or(USUAL);
     let mut answers: Vec<Answer> = Vec::new();
     for (line, content) in lines(text(bytes)?) {
-        if let Some(answer) = answer(line, content)? {
+        if let Some(mut answer) = answer(line, content)? {
             // A second answer to a request is a duplicate.
-            let is_first = answer
-                .number
-                .is_none_or(|number| answers.last().is_none_or(|last| last.number < Some(number)));
+            let is_first = match (answer.number, answers.last().and_then(|last| last.number)) {
+                (Some(number), Some(last)) => {
+                    answer.number = following(last, number);
+                    answer.number.is_some()
+                }
+                _ => true,
+            };
             answers.extend(is_first.then_some(answer));
         }
     }
@@ -76,6 +80,21 @@ pub(super) fn parse(bytes: &[u8], reading: &Reading<'_>) -> Result<Held, TraceEr
         None => return Err(TraceError::whole("no answers", EXPECTED)),
     }
     held::filled(rows, warnings)
+}
+
+/// The number of a request that came after the one with number `last`; none if it is not later. Programs that write 16 bits begin
+/// again at 0.
+fn following(last: u64, number: u64) -> Option<u64> {
+    const TURN: u64 = 1 << 16;
+    let (turn, place) = (last / TURN, last % TURN);
+    let found = match () {
+        () if number >= TURN => number,
+        () if place >= number + TURN / 2 => (turn + 1) * TURN + number,
+        // Of the turn before, and late.
+        () if turn > 0 && number >= place + TURN / 2 => return None,
+        () => turn * TURN + number,
+    };
+    (found > last).then_some(found)
 }
 
 /// The answer in a line, if there is one.
