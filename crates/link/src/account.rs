@@ -37,6 +37,8 @@ pub struct LinkCounters {
     pub overtaking: u64,
     /// Departed packets that arrive damaged, so that nobody gets them.
     pub corrupted: u64,
+    /// Departed packets of which a copy arrives as well.
+    pub duplicated: u64,
 }
 
 /// Work of a link's server, and the most that it could have done since time 0, in units of 1e-9 bit.

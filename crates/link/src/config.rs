@@ -1,8 +1,8 @@
 //! Configuration of a link.
 
 use crate::{
-    DelayOverTime, LossConfig, MarkConfig, NoiseConfig, OverTime, PolicerConfig, QueueConfig, RateProcess,
-    RatioOverTime, ShaperConfig,
+    DelayOverTime, DuplicateConfig, LossConfig, MarkConfig, NoiseConfig, OverTime, PolicerConfig,
+    QueueConfig, RateProcess, RatioOverTime, ShaperConfig,
 };
 use alloc::format;
 use alloc::string::String;
@@ -33,6 +33,8 @@ pub struct LinkConfig {
     pub shaper: Option<ShaperConfig>,
     /// Part of the packets that are damaged behind the server, so that nobody gets them.
     pub corrupt: RatioOverTime,
+    /// Copies of a part of the packets, behind the server.
+    pub duplicate: Option<DuplicateConfig>,
     /// Delay noises after the server, which a packet passes in turn.
     pub noise: Vec<NoiseConfig>,
     /// Intervals [from, to) in which nothing is served; the queue holds. May overlap, in any order.
@@ -54,6 +56,7 @@ impl LinkConfig {
             policer: None,
             shaper: None,
             corrupt: RatioOverTime::Constant(0.0),
+            duplicate: None,
             noise: Vec::new(),
             down: Vec::new(),
             overhead: Bytes::ZERO,
@@ -62,7 +65,8 @@ impl LinkConfig {
 
     /// The quantities that may change, by their keys.
     pub fn over_time(&mut self) -> Vec<(String, &mut dyn OverTime)> {
-        over_time(&mut self.delay, &mut self.corrupt, &mut self.queue, &mut self.loss, &mut self.noise)
+        let LinkConfig { delay, corrupt, duplicate, queue, loss, noise, .. } = self;
+        over_time((delay, corrupt, duplicate), queue, loss, noise)
     }
 
     /// Work that it can do from one time to another, in bits. It must have been validated.
@@ -95,6 +99,7 @@ impl LinkConfig {
         self.loss.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("loss"))?;
         self.policer.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("policer"))?;
         self.shaper.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("shaper"))?;
+        self.duplicate.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("duplicate"))?;
         let mut noises = self.noise.iter().enumerate();
         noises.try_for_each(|(place, noise)| {
             noise.check().map_err(|error| error.within(&noise_key(place, self.noise.len())))
@@ -109,14 +114,20 @@ fn noise_key(place: usize, of: usize) -> String {
 
 /// The quantities of a link that may change, by their keys: of a running link's configuration, or of a scenario's.
 pub fn over_time<'a>(
-    delay: &'a mut DelayOverTime,
-    corrupt: &'a mut RatioOverTime,
+    (delay, corrupt, duplicate): (
+        &'a mut DelayOverTime,
+        &'a mut RatioOverTime,
+        &'a mut Option<DuplicateConfig>,
+    ),
     queue: &'a mut QueueConfig,
     loss: &'a mut Option<LossConfig>,
     noise: &'a mut [NoiseConfig],
 ) -> Vec<(String, &'a mut dyn OverTime)> {
     let mut all: Vec<(String, &mut dyn OverTime)> =
         vec![("delay".into(), delay), ("corrupt".into(), corrupt)];
+    all.extend(
+        duplicate.iter_mut().map(|config| ("duplicate.ratio".into(), &mut config.ratio as &mut dyn OverTime)),
+    );
     all.extend(queue.scale_mut().map(|scale| ("queue.scale".into(), scale as &mut dyn OverTime)));
     let of_loss = loss.iter_mut().flat_map(LossConfig::over_time);
     all.extend(of_loss.map(|(key, quantity)| (format!("loss.{key}"), quantity)));

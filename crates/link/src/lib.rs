@@ -47,6 +47,7 @@ mod account;
 mod bucket;
 mod config;
 mod damage;
+mod duplicate;
 pub mod generate;
 mod limits;
 mod line;
@@ -72,6 +73,7 @@ mod tests;
 
 pub use account::{LinkCounters, Service};
 pub use config::{LinkConfig, QueueLimit, over_time};
+pub use duplicate::DuplicateConfig;
 pub use link::Link;
 pub use loss::{BernoulliConfig, GilbertElliottConfig, LossConfig};
 pub use mark::{ClassicConfig, MarkConfig, RampConfig, StepConfig};
@@ -91,4 +93,4 @@ pub use queue::{
 pub use rate::RateProcess;
 pub use shaper::ShaperConfig;
 pub use trace::Trace;
-pub use transit::{Departure, Offered, Plan, Planned, Transit};
+pub use transit::{Arrival, Departure, Offered, Plan, Planned, Transit};

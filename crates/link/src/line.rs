@@ -2,12 +2,13 @@
 
 use crate::account::Account;
 use crate::damage::Damage;
+use crate::duplicate::Duplicates;
 use crate::mark::Marker;
 use crate::noise::Noise;
 use crate::route::Route;
 use crate::schedule::span;
 use crate::server::Server;
-use crate::transit::{Plan, Transit};
+use crate::transit::{Arrival, Plan, Transit};
 use alloc::boxed::Box;
 use paceline_units::{Ecn, Time, TimeDelta};
 
@@ -27,6 +28,8 @@ pub(crate) struct Line {
     pub(crate) route: Option<Box<Route>>,
     /// Damage, if packets do not all arrive whole.
     pub(crate) damage: Option<Box<Damage>>,
+    /// Copies, if some packets arrive twice.
+    pub(crate) duplicates: Option<Box<Duplicates>>,
     /// Bytes added to each packet.
     pub(crate) overhead: u64,
 }
@@ -66,10 +69,10 @@ impl Line {
         let departed = Time::from_nanos(departs);
         // Below 2^63: nothing waits for 292 years.
         let wait = TimeDelta::from_nanos(wait as i64);
-        Plan { departed, arrives, wait, noise: TimeDelta::ZERO, marked: false, damaged: false }
+        Plan { departed, arrives, wait, noise: TimeDelta::ZERO, marked: false, arrival: Arrival::Whole }
     }
 
-    /// Changes the plan of a packet that departs at `departs` by marks, another route, noise and damage. Apart from the
+    /// Changes the plan of a packet that departs at `departs` by marks, another route, noise, damage and copies. Apart from the
     /// path of plain links.
     #[inline(never)]
     fn alter(&mut self, plan: &mut Plan, ecn: Ecn, wait: u64, departs: u64) {
@@ -82,8 +85,10 @@ impl Line {
             plan.arrives = noise.arrival(plain);
             plan.noise = plan.arrives.saturating_since(plain);
         }
-        if let Some(damage) = &mut self.damage {
-            plan.damaged = damage.befalls(departs);
+        if self.damage.as_mut().is_some_and(|damage| damage.befalls(departs)) {
+            plan.arrival = Arrival::Damaged;
+        } else if self.duplicates.as_mut().is_some_and(|duplicates| duplicates.copies(departs)) {
+            plan.arrival = Arrival::Twice;
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::account::{Account, LinkCounters, Service};
 use crate::config::LinkConfig;
 use crate::damage::Damage;
+use crate::duplicate::Duplicates;
 use crate::limits::Limits;
 use crate::line::Line;
 use crate::loss::Loss;
@@ -45,6 +46,7 @@ impl<P: Transit> Link<P> {
         let marker = Marker::new(config.mark.as_ref());
         let noise = Noise::new(&config.noise, seed, name).map(Box::new);
         let damage = Damage::new(config.corrupt.course(), seed, name).map(Box::new);
+        let duplicates = config.duplicate.as_ref().and_then(|config| Duplicates::new(config, seed, name));
         let delay = config.delay.course();
         let least = delay.least() as u64;
         let route = (!delay.is_constant()).then(|| Box::new(Route::new(delay, config.overtake)));
@@ -55,9 +57,11 @@ impl<P: Transit> Link<P> {
                 || noise.is_some()
                 || route.is_some()
                 || damage.is_some()
+                || duplicates.is_some()
                 || config.shaper.is_some(),
             marker,
             damage,
+            duplicates: duplicates.map(Box::new),
             noise,
             delay: least,
             route,
@@ -124,11 +128,12 @@ impl<P: Transit> Link<P> {
         }
     }
 
-    /// Whether packets arrive in the order in which they depart: only noise, and a route that becomes shorter, let one overtake
-    /// another.
+    /// Whether packets arrive in the order in which they depart: only noise, a route that becomes shorter, and copies that come later
+    /// let one overtake another.
     pub fn keeps_order(&self) -> bool {
         self.line.noise.as_ref().is_none_or(|noise| noise.keeps_order())
             && self.line.route.as_ref().is_none_or(|route| route.keeps_order())
+            && self.copy_delay() == TimeDelta::ZERO
     }
 
     /// Whether it has drop-tail, no marks, no losses, no noise and no overhead: then [`Link::plan_plain`] decides on every packet.
@@ -265,6 +270,9 @@ impl<P: Transit> Link<P> {
         if let Some(damage) = &mut self.line.damage {
             counters.corrupted = damage.damaged(self.now);
         }
+        if let Some(duplicates) = &mut self.line.duplicates {
+            counters.duplicated = duplicates.duplicated(self.now);
+        }
         counters
     }
 
@@ -303,6 +311,11 @@ impl<P: Transit> Link<P> {
     /// The least propagation, without noise: no departure arrives sooner, so it is the engine's look-ahead.
     pub fn delay(&self) -> TimeDelta {
         span(self.line.delay)
+    }
+
+    /// By how much a copy arrives behind its packet.
+    pub fn copy_delay(&self) -> TimeDelta {
+        span(self.line.duplicates.as_ref().map_or(0, |duplicates| duplicates.delay()))
     }
 
     #[inline]

@@ -8,6 +8,7 @@ mod codel;
 mod disciplines;
 mod drive;
 mod dualpi2;
+mod duplicates;
 mod fq_codel;
 mod generated;
 mod losses;

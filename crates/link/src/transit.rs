@@ -36,6 +36,18 @@ impl<P: Transit> Transit for &mut P {
     }
 }
 
+/// How a packet that left a link reaches the far end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Arrival {
+    /// As it left.
+    #[default]
+    Whole,
+    /// Damaged on the way, so that nobody gets it.
+    Damaged,
+    /// As it left, and a copy of it later by [`Link::copy_delay`](crate::Link::copy_delay).
+    Twice,
+}
+
 /// A packet that left the queue. Drop-tail announces it as soon as its departure is known, with times in the future.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Departure<P> {
@@ -49,8 +61,8 @@ pub struct Departure<P> {
     pub wait: TimeDelta,
     /// Delay that noise added in effect, including the delay of keeping the order.
     pub noise: TimeDelta,
-    /// Whether it is damaged on the way, so that nobody gets it.
-    pub damaged: bool,
+    /// How it reaches the far end.
+    pub arrival: Arrival,
 }
 
 /// When a packet leaves, without the packet: for drivers that keep their packets where they are.
@@ -66,16 +78,16 @@ pub struct Plan {
     pub noise: TimeDelta,
     /// Whether this link marked the packet.
     pub marked: bool,
-    /// As [`Departure::damaged`].
-    pub damaged: bool,
+    /// As [`Departure::arrival`].
+    pub arrival: Arrival,
 }
 
 impl Plan {
     /// With its packet.
     #[inline(always)]
     pub(crate) fn of<P>(self, packet: P) -> Departure<P> {
-        let Plan { departed, arrives, wait, noise, damaged, .. } = self;
-        Departure { packet, departed, arrives, wait, noise, damaged }
+        let Plan { departed, arrives, wait, noise, arrival, .. } = self;
+        Departure { packet, departed, arrives, wait, noise, arrival }
     }
 }
 

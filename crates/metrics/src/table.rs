@@ -280,6 +280,8 @@ figures! {
             summary Count: u64 = |link| link.counted(|count| count.shaped);
         corrupted "corrupted" ["packets", NONE] "Packets that left this link and arrive damaged, so that nobody gets them.",
             summary Count: u64 = |link| link.counted(|count| count.corrupted);
+        duplicated "duplicated" ["packets", NONE] "Packets that left this link and of which a copy arrives as well.",
+            summary Count: u64 = |link| link.counted(|count| count.duplicated);
         overtaking "overtaking" ["packets", NONE] "Packets that left this link over a shorter route and arrive before some that left before them.",
             summary Count: u64 = |link| link.counted(|count| count.overtaking);
     }

@@ -223,6 +223,7 @@ impl Builder<'_> {
             policer: link.policer.clone(),
             shaper: link.shaper.clone(),
             corrupt: link.corrupt.clone(),
+            duplicate: link.duplicate.clone(),
             noise: link.noise.clone(),
             down: link.down.iter().map(|&(from, to)| (at(from), at(to))).collect(),
             overhead: link.overhead,

@@ -10,7 +10,8 @@ use paceline_cc::shared_bottleneck;
 use paceline_cc::{ControllerParams, CouplingParams};
 use paceline_link::trace::{TraceFormat, TraceOptions};
 use paceline_link::{
-    DelayChanges, LossConfig, MarkConfig, NoiseConfig, PolicerConfig, QueueConfig, QueueLimit, ShaperConfig,
+    DelayChanges, DuplicateConfig, LossConfig, MarkConfig, NoiseConfig, PolicerConfig, QueueConfig,
+    QueueLimit, ShaperConfig,
 };
 use paceline_media::PlayoutConfig;
 use paceline_units::param::{self, Kinds, ParamSet, ProfileHelp, ProfiledKinds, Profiles, Spec, Value};
@@ -215,6 +216,9 @@ pub fn tables() -> Listing {
         }),
         table("shaper", "A bucket with a queue before the queue", ShaperConfig::SPECS, &|name| {
             ShaperConfig::default().value(name)
+        }),
+        table("duplicate", "Copies of packets", DuplicateConfig::SPECS, &|name| {
+            DuplicateConfig::default().value(name)
         }),
         table("delay", "A delay that changes", DelayChanges::SPECS, &|name| {
             DelayChanges::default().value(name)

@@ -10,8 +10,8 @@ use paceline_cc::shared_bottleneck;
 use paceline_cc::{ControllerParams, CouplingParams, FlowSetup, Priority};
 use paceline_ends::Exchange;
 use paceline_link::{
-    DelayOverTime, LossConfig, MarkConfig, NoiseConfig, OverTime, PolicerConfig, QueueConfig, RatioOverTime,
-    ShaperConfig,
+    DelayOverTime, DuplicateConfig, LossConfig, MarkConfig, NoiseConfig, OverTime, PolicerConfig,
+    QueueConfig, RatioOverTime, ShaperConfig,
 };
 use paceline_media::PlayoutConfig;
 use paceline_units::param::{Kind, ParamError, ParamSet, Parameter, Reason, Value};
@@ -166,6 +166,7 @@ params! {
         policer: Option<PolicerConfig> = None, else "no policer", "", "Drops or marks what comes faster than a rate, behind `loss` and before the queue: see below";
         shaper: Option<ShaperConfig> = None, else "no shaper", "", "Holds back what comes faster than a rate, behind `policer` and before the queue, and drops what it has no room for: see below";
         corrupt: RatioOverTime = RatioOverTime::Constant(0.0), in 0.0, 1.0, "", "Part of the packets that are damaged behind the server, so that nobody gets them; may change, as `delay` does";
+        duplicate: Option<DuplicateConfig> = None, else "no duplicates", "", "Part of the packets of which a copy arrives as well, at once or later: see below";
         noise: Vec<NoiseConfig> = Vec::new(), type Kind::Other("table with kind, or list"), else "no noise", "", "Delay noise, or a list of noises that a packet passes in turn: see below";
         down: Vec<(TimeDelta, TimeDelta)> = Vec::new(), "", "Failures from a time to another: `[[\"30s\", \"31s\"]]`. Nothing is served meanwhile; the queue keeps its packets and takes what fits";
         overhead: Bytes = Bytes::ZERO, in 0.0, MAX_OVERHEAD, "", "Added to each packet's size here, such as `\"28B\"` for IPv4 and UDP";
@@ -176,8 +177,8 @@ params! {
 impl LinkSpec {
     /// The quantities that may change, by their keys.
     pub(crate) fn over_time(&mut self) -> Vec<(String, &mut dyn OverTime)> {
-        let LinkSpec { delay, corrupt, queue, loss, noise, .. } = self;
-        paceline_link::over_time(delay, corrupt, queue, loss, noise)
+        let LinkSpec { delay, corrupt, duplicate, queue, loss, noise, .. } = self;
+        paceline_link::over_time((delay, corrupt, duplicate), queue, loss, noise)
     }
 }
 

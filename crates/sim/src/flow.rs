@@ -540,16 +540,18 @@ impl<E: Ends> Flow<E> {
         data: E::Data,
         arrivals: &mut Vec<ReceivedPacket>,
     ) -> Follows {
-        let [queue_delay, delay_noise] = [packet.wait, packet.noise].map(TimeDelta::from_nanos);
+        let queue_delay = TimeDelta::from_nanos(packet.wait);
         let facts = PathFacts { sent: Some(packet.sent), wait: Some(queue_delay) };
-        if let Some(watch) = &mut self.wiring.watch {
+        let (delay_noise, duplicate) = match &mut self.wiring.watch {
             // A copy, here and below, so that what nobody watches need not lie in memory.
-            watch.data_arrived(now, &data.clone(), packet);
-        }
+            Some(watch) => (packet.delay_noise(), watch.data_arrived(now, &data.clone(), packet)),
+            // No link on its way copies packets.
+            None => (TimeDelta::from_nanos(packet.noise), false),
+        };
         let Received { stream, payload, follows } = self.receiver.receive(now, data, packet.ecn, facts);
         let shows = E::tell_application(now, self.sender.end_mut(), &mut self.receiver);
         if packet.content.data().is_some() {
-            let (size, duplicate) = (Bytes::new(u64::from(packet.size)), false);
+            let size = Bytes::new(u64::from(packet.size));
             let Packet { sent, ecn, .. } = *packet;
             arrivals.push(ReceivedPacket {
                 now,
@@ -603,7 +605,9 @@ impl<E: Ends> Flow<E> {
             }
             return;
         }
-        if let Some(stream) = packet.content.data() {
+        let copies = self.wiring.watch.as_mut().and_then(|watch| watch.copies.as_mut());
+        let is_lost = copies.is_none_or(|copies| copies.lost(packet));
+        if let (true, Some(stream)) = (is_lost, packet.content.data()) {
             self.wiring.recorder.lost(missed, stream, packet.sent);
         }
         drop(E::Data::unpack(&packet.content, &mut self.data));

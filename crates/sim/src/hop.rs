@@ -2,7 +2,7 @@
 
 use crate::edge::{Edge, Edges};
 use crate::packet::{Packet, PacketRun, QueuedPackets, Token};
-use paceline_link::{Departure, Link, Offered, Plan, Planned};
+use paceline_link::{Arrival, Departure, Link, Offered, Plan, Planned};
 use paceline_metrics::{LinkRecorder, Tick, Ticker};
 use paceline_units::{Time, TimeDelta};
 use std::cmp::Reverse;
@@ -26,8 +26,8 @@ pub struct Forwarded {
     pub at: Time,
     /// The packet, with the waits and marks of that link.
     pub packet: Packet,
-    /// Whether it is damaged, so that it does not arrive.
-    pub damaged: bool,
+    /// How it reaches the end of the edge.
+    pub arrival: Arrival,
 }
 
 /// When the next packet of an input arrives, its flow and the input, in this order of significance: one number, which is
@@ -156,6 +156,11 @@ impl Hop {
         self.link.delay()
     }
 
+    /// By how much a copy arrives behind its packet.
+    pub fn copy_delay(&self) -> TimeDelta {
+        self.link.copy_delay()
+    }
+
     /// When the next look is due: at what happens from then on it comes too late.
     #[inline]
     pub fn next_look(&self) -> Time {
@@ -275,6 +280,6 @@ fn forward(
     recorder.departed(departure.departed, departure.wait);
     let mut packet = queued.take(&departure.packet);
     packet.cross(departure.wait, departure.noise);
-    let Departure { arrives: at, damaged, .. } = departure;
-    Forwarded { edge: next[packet.way()] as usize, at, packet, damaged }
+    let Departure { arrives: at, arrival, .. } = departure;
+    Forwarded { edge: next[packet.way()] as usize, at, packet, arrival }
 }

@@ -7,7 +7,7 @@
 use crate::edge::{Edge, Edges, Numbered, Passage};
 use crate::hop::{Forwarded, Hop, Lost};
 use crate::packet::{Packet, PacketRun};
-use paceline_link::Planned;
+use paceline_link::{Arrival, Planned};
 use paceline_metrics::ReceivedPacket;
 use paceline_units::Time;
 
@@ -157,8 +157,11 @@ impl Net {
                 Planned::Undecided => return self.offer(hop, at, packet),
             };
             let edge = link.depart(&plan, packet);
-            if !PLAIN && plan.damaged {
-                return self.lost.push(Lost { missed: plan.arrives, packet: *packet });
+            if !PLAIN && plan.arrival != Arrival::Whole {
+                return self.arrive_otherwise(
+                    hop,
+                    Forwarded { edge, at: plan.arrives, packet: *packet, arrival: plan.arrival },
+                );
             }
             (hop, at) = match self.edges[edge].passage(plan.arrives, self.reach) {
                 Passage::Any(next) if PLAIN => return self.pass_any(next as usize, plan.arrives, packet),
@@ -168,26 +171,44 @@ impl Net {
         }
     }
 
+    /// A packet left a link, and arrives damaged or twice.
+    #[cold]
+    fn arrive_otherwise(&mut self, hop: usize, forwarded: Forwarded) {
+        let Forwarded { edge, at, mut packet, arrival } = forwarded;
+        match arrival {
+            Arrival::Damaged => self.lost.push(Lost { missed: at, packet }),
+            Arrival::Whole => self.carry(edge, at, &mut packet),
+            Arrival::Twice => {
+                let copy = packet.copy();
+                self.carry(edge, at, &mut packet);
+                if let Some(mut copy) = copy {
+                    self.carry(edge, at + self.hops[hop].copy_delay(), &mut copy);
+                }
+            }
+        }
+    }
+
     /// To a link that holds the packet: departures that have happened come first.
     #[inline(never)]
     fn offer(&mut self, hop: usize, at: Time, packet: &Packet) {
         let first = self.forwarded.len();
         let is_accepted = self.hops[hop].offer(at, packet, &mut self.forwarded);
         self.hops[hop].note_next(&mut self.woken);
-        self.carry_on(first);
+        self.carry_on(hop, first);
         if !is_accepted {
             self.lost.push(self.hops[hop].lose(at, packet));
         }
     }
 
-    /// Carries on the packets that have departed since there were `first` of them.
-    fn carry_on(&mut self, first: usize) {
+    /// Carries on the packets that have departed from a link since there were `first` of them.
+    fn carry_on(&mut self, hop: usize, first: usize) {
         let mut index = first;
-        while let Some(&Forwarded { edge, at, mut packet, damaged }) = self.forwarded.get(index) {
+        while let Some(&forwarded) = self.forwarded.get(index) {
+            let Forwarded { edge, at, mut packet, arrival } = forwarded;
             // Links behind leave the list as they found it.
-            match damaged {
-                true => self.lost.push(Lost { missed: at, packet }),
-                false => self.carry(edge, at, &mut packet),
+            match arrival {
+                Arrival::Whole => self.carry(edge, at, &mut packet),
+                Arrival::Damaged | Arrival::Twice => self.arrive_otherwise(hop, forwarded),
             }
             index += 1;
         }
@@ -234,7 +255,7 @@ impl Net {
     fn advance_link(&mut self, hop: usize, until: Time) {
         let first = self.forwarded.len();
         self.hops[hop].advance_link(until, &mut self.forwarded, &mut self.lost);
-        self.carry_on(first);
+        self.carry_on(hop, first);
     }
 
     fn run_merged(&mut self, hop: usize, until: Time) {

@@ -4,6 +4,7 @@ use crate::transports::Content;
 use paceline_cc::StreamId;
 use paceline_link::Transit;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use std::collections::BTreeMap;
 
 /// A packet under way.
 #[derive(Clone, Copy, Debug)]
@@ -20,11 +21,19 @@ pub struct Packet {
     pub sent: Time,
     /// How long it waited in queues so far, in nanoseconds.
     pub wait: i64,
-    /// Delay noise so far, in nanoseconds.
+    /// Delay noise so far, in nanoseconds; of packets that links copied also how often, in units of `HALVING`. A field of its own would
+    /// make each move of a packet longer (the bench call-100-off-1 by 21 instructions a packet).
     pub noise: i64,
     /// The transport's packet in it.
     pub content: Content,
 }
+
+/// A packet's share of one that was copied: the whole is `WHOLE`, and each copy takes half of what there was.
+pub const WHOLE: u64 = 1 << MOST_HALVINGS;
+/// A share that was halved so often is copied no more.
+const MOST_HALVINGS: u8 = 32;
+/// Longer than any delay, in nanoseconds.
+const HALVING: i64 = 1 << 56;
 
 /// A packet's place in the pool of its flow, and the stream of its data if it carries any. One word, as the other contents begin
 /// with: fields of other sizes in the same place let the compiler move all of them byte by byte.
@@ -42,6 +51,21 @@ impl Slot {
         (self.0 >> 16) as u32
     }
 
+    /// A number that no other packet has that is under way.
+    pub(crate) fn number(self) -> u64 {
+        u64::from(self.place())
+    }
+
+    /// How often the share in the packet was halved.
+    fn halvings(self) -> u8 {
+        (self.0 >> 48) as u8
+    }
+
+    /// The same with half of the share.
+    fn halved(self) -> Slot {
+        Slot(self.0 + (1 << 48))
+    }
+
     #[inline]
     pub(crate) fn data(self) -> Option<StreamId> {
         (self.0 as u16).checked_sub(1).map(|stream| StreamId(stream as u8))
@@ -53,12 +77,14 @@ impl Slot {
 pub struct PacketPool<P> {
     packets: Vec<Option<P>>,
     free: Vec<u32>,
+    /// Of packets that links copied the shares that are still under way, by place.
+    shared: BTreeMap<u32, u64>,
 }
 
-impl<P> PacketPool<P> {
+impl<P: Clone> PacketPool<P> {
     /// A pool without packets.
     pub const fn new() -> PacketPool<P> {
-        PacketPool { packets: Vec::new(), free: Vec::new() }
+        PacketPool { packets: Vec::new(), free: Vec::new(), shared: BTreeMap::new() }
     }
 
     /// Keeps a packet, which carries data of a stream or none; answers what travels in its place.
@@ -80,9 +106,22 @@ impl<P> PacketPool<P> {
     /// Takes the packet out that travels in this form, if it is here.
     #[inline]
     pub fn take(&mut self, content: &Content) -> Option<P> {
-        let Content::Pooled(slot) = *content else { return None };
+        let Content::Pooled(slot) = *content else { return self.take_share(content) };
         self.free.push(slot.place());
         self.packets[slot.place() as usize].take()
+    }
+
+    /// The same of a packet that a link copied: it stays until all of its copies came or were lost.
+    #[cold]
+    fn take_share(&mut self, content: &Content) -> Option<P> {
+        let Content::Shared(slot) = *content else { return None };
+        let left = self.shared.entry(slot.place()).or_insert(WHOLE);
+        *left -= WHOLE >> slot.halvings();
+        if *left > 0 {
+            return self.packets[slot.place() as usize].clone();
+        }
+        self.shared.remove(&slot.place());
+        self.take(&Content::Pooled(slot))
     }
 }
 
@@ -157,6 +196,34 @@ impl Packet {
     #[inline]
     fn number_on(&mut self, packets: u64) {
         self.content.number_on(packets);
+    }
+
+    /// A copy of it, which shares what it was; none of one that was copied too often.
+    pub fn copy(&mut self) -> Option<Packet> {
+        if self.halvings() == MOST_HALVINGS {
+            return None;
+        }
+        self.noise += HALVING;
+        self.content = match self.content {
+            Content::Pooled(slot) | Content::Shared(slot) => Content::Shared(slot.halved()),
+            content => content,
+        };
+        Some(*self)
+    }
+
+    /// Its share in the packet that was sent, of [`WHOLE`].
+    pub fn share(&self) -> u64 {
+        WHOLE >> self.halvings()
+    }
+
+    /// How often links halved its share: a copy has the other half each time.
+    fn halvings(&self) -> u8 {
+        (self.noise / HALVING) as u8
+    }
+
+    /// Delay noise so far, of a packet that links may have copied.
+    pub fn delay_noise(&self) -> TimeDelta {
+        TimeDelta::from_nanos(self.noise % HALVING)
     }
 
     /// Notes what a link did to it.

@@ -240,6 +240,16 @@ impl<'a> Assembly<'a> {
         edge
     }
 
+    /// The watch of a flow whose frames are decoded, or whose packets may be copied.
+    fn watch(&self, parts: &FlowParts) -> Option<Watch> {
+        let copies = parts.path.iter().any(|&link| self.scenario.links[link].duplicate.is_some());
+        (parts.has_codec() || copies).then(|| Watch {
+            media: parts.has_codec().then(Box::default),
+            copies: copies.then(Box::default),
+            ..Watch::default()
+        })
+    }
+
     fn flow(&mut self, index: usize, parts: &FlowParts) -> AnyFlow {
         let spec = &self.scenario.flows[index];
         let (first, last) = self.route(&parts.path, index * 2);
@@ -255,9 +265,7 @@ impl<'a> Assembly<'a> {
             reports_in: back_last,
             ticker: recorder.ticker(),
             recorder,
-            watch: parts
-                .has_codec()
-                .then(|| Box::new(Watch { media: Some(Box::default()), ..Watch::default() })),
+            watch: self.watch(parts).map(Box::new),
         };
         AnyFlow::new(parts, wiring)
     }

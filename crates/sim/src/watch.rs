@@ -3,12 +3,13 @@
 
 use crate::capture::FlowCapture;
 use crate::log::MediaLog;
-use crate::packet::Packet;
+use crate::packet::{Packet, WHOLE};
 use crate::transports::Travels;
 use paceline_cc::StreamId;
 use paceline_media::DisplayedFrame;
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::capture::Direction;
+use std::collections::BTreeMap;
 
 /// Notes on the packets of one flow.
 #[derive(Debug, Default)]
@@ -17,6 +18,44 @@ pub struct Watch {
     pub media: Option<Box<MediaLog>>,
     /// The packets as bytes, for a capture file.
     pub capture: Option<FlowCapture>,
+    /// Which data packets arrived already, for flows over links that copy some.
+    pub copies: Option<Box<Copies>>,
+}
+
+/// Packets that were copied, until all of their copies arrived or were lost: then they are forgotten.
+#[derive(Debug, Default)]
+pub struct Copies {
+    /// By when they were sent, and their numbers: the share that arrived or was lost, and whether any of it arrived. Packets that nothing
+    /// tells from each other count together.
+    packets: BTreeMap<(Time, u64), (u64, bool)>,
+}
+
+impl Copies {
+    /// A packet, or a copy of it, arrives: whether another one had.
+    fn arrived(&mut self, packet: &Packet) -> bool {
+        packet.share() != WHOLE && self.gone(packet, true).0
+    }
+
+    /// A packet, or a copy of it, is lost: whether none arrived and none is under way.
+    pub fn lost(&mut self, packet: &Packet) -> bool {
+        packet.share() == WHOLE || self.gone(packet, false) == (false, true)
+    }
+
+    /// A share in a packet arrives or is lost: whether any of it had arrived before, and whether it was the last.
+    fn gone(&mut self, packet: &Packet, arrives: bool) -> (bool, bool) {
+        let key = (packet.sent, packet.content.number());
+        let (gone, arrived) = self.packets.entry(key).or_insert((0, false));
+        let before = std::mem::replace(arrived, *arrived || arrives);
+        *gone += packet.share();
+        let is_last = *gone >= WHOLE;
+        if is_last {
+            (*gone, *arrived) = (*gone - WHOLE, false);
+            if *gone == 0 {
+                self.packets.remove(&key);
+            }
+        }
+        (before, is_last)
+    }
 }
 
 impl Watch {
@@ -32,18 +71,18 @@ impl Watch {
         }
     }
 
-    /// A data packet arrives as `packet` brought it.
+    /// A data packet arrives as `packet` brought it. Whether a copy of it had before.
     #[cold]
     #[inline(never)]
-    pub fn data_arrived<P: Travels>(&mut self, now: Time, data: &P, packet: &Packet) {
+    pub fn data_arrived<P: Travels>(&mut self, now: Time, data: &P, packet: &Packet) -> bool {
         if let (Some(log), Some(unit)) = (&mut self.media, data.media()) {
-            let [wait, noise] = [packet.wait, packet.noise].map(TimeDelta::from_nanos);
-            log.arrived(now, &unit, wait, noise);
+            log.arrived(now, &unit, TimeDelta::from_nanos(packet.wait), packet.delay_noise());
         }
         if let Some(capture) = &mut self.capture {
             let sent = packet.sent;
             capture.at_receiver(now, Direction::Inbound, packet.ecn, |way, out| data.spell(sent, way, out));
         }
+        self.copies.as_mut().is_some_and(|copies| copies.arrived(packet))
     }
 
     /// A frame that a stream of bytes carries is whole.

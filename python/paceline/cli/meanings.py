@@ -35,6 +35,7 @@ _TABLES = {
     "delay": "links.NAME.delay",
     "policer": "links.NAME.policer",
     "shaper": "links.NAME.shaper",
+    "duplicate": "links.NAME.duplicate",
     "flow": "flows.NAME",
     "stream": "flows.NAME.streams.NAME",
     "coupling": "coupling.NAME",

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    DelayChanges, DelayOverTime, DropTailConfig, FactorChanges, FactorOverTime, PolicerAction, PolicerConfig,
-    ShaperConfig, Trace,
+    DelayChanges, DelayOverTime, DropTailConfig, DuplicateConfig, FactorChanges, FactorOverTime,
+    PolicerAction, PolicerConfig, ShaperConfig, Trace,
 };
 use paceline_units::param::{self, Kind, Kinds, ParamSet, Spec, Value};
 use proptest::prelude::*;
@@ -127,6 +127,14 @@ fn shaper() -> impl Strategy<Value = ShaperConfig> {
     })
 }
 
+/// Copies at once or later.
+fn duplicate() -> impl Strategy<Value = DuplicateConfig> {
+    (0.0f64..1.0, prop::option::of(0i64..50_000_000)).prop_map(|(ratio, delay)| DuplicateConfig {
+        ratio: ratio.into(),
+        delay: TimeDelta::from_nanos(delay.unwrap_or(0)),
+    })
+}
+
 /// A delay that lasts, or changes at once or evenly.
 fn delay() -> impl Strategy<Value = DelayOverTime> {
     let nanos = || 0i64..50_000_000;
@@ -167,10 +175,16 @@ pub(super) fn config() -> impl Strategy<Value = LinkConfig> {
         prop::collection::vec(any_of(), 0..4),
         prop::option::of(policer()),
         prop::option::of(shaper()),
-        prop::option::weighted(0.3, 0.0f64..0.5),
+        (prop::option::weighted(0.3, 0.0f64..0.5), prop::option::weighted(0.3, duplicate())),
     );
     (parts, downs, delay(), any::<bool>(), 0u64..60).prop_map(
-        |((rate, queue, mark, loss, noise, policer, shaper, corrupt), downs, delay, overtake, overhead)| {
+        |(
+            (rate, queue, mark, loss, noise, policer, shaper, (corrupt, duplicate)),
+            downs,
+            delay,
+            overtake,
+            overhead,
+        )| {
             let down = downs
                 .into_iter()
                 .map(|(from, length)| (Time::from_nanos(from), Time::from_nanos(from + length)));
@@ -183,6 +197,7 @@ pub(super) fn config() -> impl Strategy<Value = LinkConfig> {
                 loss,
                 policer,
                 shaper,
+                duplicate,
                 corrupt: corrupt.unwrap_or_default().into(),
                 noise,
                 down: down.collect(),

@@ -56,14 +56,18 @@ fn damaged_packets_take_their_time_and_are_counted_as_they_leave() {
     let log = stream(config.clone(), Ecn::NotEct);
     let damaged = |from, to| {
         let there = log.departures.iter().filter(|one| (millis(from)..millis(to)).contains(&one.departed));
-        there.filter(|one| one.damaged).count() as u64
+        there.filter(|one| one.arrival == crate::Arrival::Damaged).count() as u64
     };
     assert_eq!((damaged(0, 500), log.counters.departed), (0, 1250));
     assert!((280..350).contains(&damaged(500, 5_000)), "{}", damaged(500, 5_000));
     assert_eq!(log.counters.corrupted, damaged(500, 5_000));
     // Drop-tail tells of departures that lie ahead: they do not count yet.
     let early = drive(config, steady(0, Ecn::NotEct, 1000, 80.0, 400, 500), millis(520));
-    let counted = early.departures.iter().filter(|one| one.damaged && one.departed <= millis(520)).count();
+    let counted = early
+        .departures
+        .iter()
+        .filter(|one| one.arrival == crate::Arrival::Damaged && one.departed <= millis(520))
+        .count();
     assert_eq!(early.counters.corrupted, counted as u64);
     assert!(counted > 5, "{counted}");
 }

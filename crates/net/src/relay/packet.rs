@@ -68,6 +68,13 @@ pub(crate) struct RelayedPacket {
 }
 
 impl RelayedPacket {
+    /// A copy of it, which a link made; none if there is no room. It is of no stream: its packet counts for both.
+    pub fn copy(&self) -> Option<RelayedPacket> {
+        let mut copy = self.budget.packet(self.entered, &self.bytes, self.ecn, Bytes::ZERO)?;
+        (copy.size, copy.flow, copy.wait, copy.noise) = (self.size, self.flow, self.wait, self.noise);
+        Some(copy)
+    }
+
     /// A data packet that is at the far end at `at`, for the record. A relay does not read how much of it is payload.
     pub fn received(&self, at: Time, stream: StreamId) -> ReceivedPacket {
         ReceivedPacket {

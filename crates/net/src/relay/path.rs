@@ -7,7 +7,7 @@ use super::packet::RelayedPacket;
 use crate::NetError;
 use crate::queue::TimedQueue;
 use paceline_cc::StreamId;
-use paceline_link::{Departure, Link, LinkConfig, Offered};
+use paceline_link::{Arrival, Departure, Link, LinkConfig, Offered};
 use paceline_metrics::{LinkRecorder, Ticker};
 use paceline_scenario::Scenario;
 use paceline_units::{Time, TimeDelta};
@@ -112,14 +112,23 @@ impl Hop {
     fn run(&mut self, until: Time, lost: &mut Vec<Lost>, take: &mut impl FnMut(Time, RelayedPacket)) {
         let Hop { link, arriving, recorder, .. } = self;
         let mut damaged = Vec::new();
+        let copy_delay = link.copy_delay();
         let mut depart = |departure: Departure<RelayedPacket>| {
             recorder.departed(departure.departed, departure.wait);
             let mut packet = departure.packet;
             packet.wait += departure.wait;
             packet.noise += departure.noise;
-            match departure.damaged {
-                true => damaged.extend(packet.data.map(|stream| (departure.departed, packet.flow, stream))),
-                false => take(departure.arrives, packet),
+            match departure.arrival {
+                Arrival::Whole => take(departure.arrives, packet),
+                Arrival::Damaged => {
+                    damaged.extend(packet.data.map(|stream| (departure.departed, packet.flow, stream)));
+                }
+                Arrival::Twice => {
+                    // Without room for a copy there is none.
+                    let copy = packet.copy();
+                    take(departure.arrives, packet);
+                    copy.into_iter().for_each(|copy| take(departure.arrives + copy_delay, copy));
+                }
             }
         };
         while let Some((at, packet)) = arriving.pop_if(|at| at < until) {
@@ -210,6 +219,24 @@ mod tests {
         assert!(
             (*at - last.entered - last.wait).as_millis_f64() < 0.1,
             "the wait for tokens counts as a wait"
+        );
+    }
+
+    /// Copies leave the relay as datagrams of their own, and count as none of the flow's.
+    #[test]
+    fn copies_arrive_as_well() {
+        let text = "duration = \"2s\"\n[links.l]\nrate = \"1Gbps\"\nqueue = { packets = 99 }\n\
+                    duplicate = { ratio = 0.5, delay = \"3ms\" }\n\
+                    [flows.f]\nsource = { kind = \"bulk\" }\npath = [\"l\"]\ncontroller = \"scream\"\n";
+        let outcome = carried(text, &MemoryBudget::new(Bytes::new(1 << 20)), 200, 1_000_000);
+        let copies: Vec<_> = outcome.arrived.iter().filter(|(_, packet)| packet.data.is_none()).collect();
+        assert!((70..130).contains(&copies.len()), "{} copies", copies.len());
+        assert_eq!((outcome.arrived.len(), outcome.lost.len()), (200 + copies.len(), 0));
+        let is_whole = |packet: &RelayedPacket| packet.bytes.len() == 1000 && packet.size == Bytes::new(1000);
+        assert!(
+            copies
+                .iter()
+                .all(|(at, packet)| is_whole(packet) && (*at - packet.entered).as_millis_f64() > 3.0)
         );
     }
 }

@@ -161,6 +161,15 @@ const CASES: &[Case] = &[
         "limit",
         None,
     ),
+    (
+        "\"10ms\"",
+        "\"10ms\"\nduplicate = { delay = \"1ms\" }",
+        8,
+        "links.bottleneck.duplicate.ratio",
+        "nothing",
+        "a number from 0 to 1",
+        None,
+    ),
     ("\"10ms\"", "\"10ms\"\ncorrupt = 1.5", 8, "links.bottleneck.corrupt", "1.5", "from 0 to 1", None),
     (
         "\"10ms\"",

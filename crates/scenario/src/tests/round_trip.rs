@@ -63,6 +63,7 @@ fn link() -> impl Strategy<Value = String> {
         "delay = { steps = [[\"0s\", \"#ms\"], [\"1.#s\", \"#us\"]] }\novertake = true",
         "corrupt = 0.#\npolicer = { rate = \"#kbps\", burst = \"#B\", action = \"mark\" }",
         "shaper = { rate = \"#kbps\", burst = \"#B\", limit = \"#ms\" }",
+        "duplicate = { ratio = { steps = [[\"0s\", 0.#], [\"1s\", 0]] }, delay = \"#us\" }",
         "shaper = { rate = \"#kbps\", burst = \"#B\", packets = # }\npolicer = { rate = \"#kbps\", burst = \"#B\" }",
         "loss = { kind = \"bernoulli\", ratio = { trace = \"x.csv\", column = \"loss\", interval = \"1s\" } }",
         "noise = { kind = \"uniform\", max = \"#ms\", scale = { ramp = [[\"0s\", 0.#], [\"2s\", 3]], every = \"5s\" } }",

@@ -128,4 +128,8 @@ impl Copied for PlainData {
     fn data(&self) -> Option<StreamId> {
         Some(StreamId(0))
     }
+
+    fn number(&self) -> u64 {
+        self.sequence.as_u64()
+    }
 }

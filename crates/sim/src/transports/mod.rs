@@ -66,6 +66,11 @@ pub trait Copied: Copy + Debug {
     /// The stream it belongs to, if it is data.
     fn data(&self) -> Option<StreamId>;
 
+    /// A number that tells it from others that are sent at the same time; 0 where nothing does.
+    fn number(&self) -> u64 {
+        0
+    }
+
     /// Gives it the number of the packet that comes so many after it in a run, where numbers count on.
     #[inline]
     fn number_on(&mut self, _packets: u64) {}
@@ -131,16 +136,26 @@ macro_rules! transports {
             $($( $(#[doc = $copy_help])+ $copy($copied), )+)*
             /// A packet of any transport, in the pool.
             Pooled(Slot),
+            /// The same of one that a link copied.
+            Shared(Slot),
         }
 
         impl Content {
+            /// A number that tells it from others of its flow that are sent at the same time, as far as it has one.
+            pub fn number(&self) -> u64 {
+                match self {
+                    $($( Content::$copy(copy) => copy.number(), )+)*
+                    Content::Pooled(slot) | Content::Shared(slot) => slot.number(),
+                }
+            }
+
             /// The stream it belongs to, if it is data: what counts as a packet sent, received or lost. Reports,
             /// acknowledgements and the padding of probes do not.
             #[inline]
             pub fn data(&self) -> Option<StreamId> {
                 match self {
                     $($( Content::$copy(copy) => copy.data(), )+)*
-                    Content::Pooled(slot) => slot.data(),
+                    Content::Pooled(slot) | Content::Shared(slot) => slot.data(),
                 }
             }
 
@@ -149,7 +164,7 @@ macro_rules! transports {
             pub fn number_on(&mut self, packets: u64) {
                 match self {
                     $($( Content::$copy(copy) => copy.number_on(packets), )+)*
-                    Content::Pooled(_) => {}
+                    Content::Pooled(_) | Content::Shared(_) => {}
                 }
             }
         }

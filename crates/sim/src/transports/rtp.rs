@@ -191,6 +191,10 @@ impl Copied for Media {
         Some(self.stream)
     }
 
+    fn number(&self) -> u64 {
+        self.sequence << 8 | u64::from(self.stream.0)
+    }
+
     #[inline]
     fn number_on(&mut self, packets: u64) {
         self.sequence += packets;

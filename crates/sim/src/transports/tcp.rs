@@ -217,4 +217,8 @@ impl Copied for PlainSegment {
     fn data(&self) -> Option<StreamId> {
         (self.payload > 0).then_some(StreamId(0))
     }
+
+    fn number(&self) -> u64 {
+        u64::from(self.connection) << 32 | u64::from(self.sequence)
+    }
 }

@@ -21,6 +21,7 @@ mod dccp;
 mod deployed;
 mod determinism;
 mod dumbbell;
+mod duplicates;
 mod ecn_checks;
 mod gcc;
 mod gcc_oracle;

@@ -82,7 +82,17 @@ fn a_link(delays: &'static [&'static str]) -> impl Strategy<Value = String> {
         ],
         1..9,
     );
-    let down = text(&["", "overtake = true", "down = [[\"0.#s\", \"0.9s\"]]", "overhead = \"#B\""], 1..9);
+    let down = text(
+        &[
+            "",
+            "overtake = true",
+            "down = [[\"0.#s\", \"0.9s\"]]",
+            "overhead = \"#B\"",
+            "duplicate = { ratio = 0.#, delay = \"#ms\" }",
+            "duplicate = { ratio = 0.# }",
+        ],
+        1..9,
+    );
     (rate, delay, queue, mark, loss, noise, down).prop_map(|(rate, delay, queue, mark, loss, noise, down)| {
         format!("rate = {rate}\ndelay = {delay}\nqueue = {{ {queue} }}\n{mark}\n{loss}\n{noise}\n{down}\n")
     })
