@@ -203,12 +203,13 @@ impl Net {
     /// Carries on the packets that have departed from a link since there were `first` of them.
     fn carry_on(&mut self, hop: usize, first: usize) {
         let mut index = first;
-        while let Some(&forwarded) = self.forwarded.get(index) {
-            let Forwarded { edge, at, mut packet, arrival } = forwarded;
+        while let Some(forwarded) = self.forwarded.get(index) {
             // Links behind leave the list as they found it.
-            match arrival {
-                Arrival::Whole => self.carry(edge, at, &mut packet),
-                Arrival::Damaged | Arrival::Twice => self.arrive_otherwise(hop, forwarded),
+            if forwarded.arrival == Arrival::Whole {
+                let Forwarded { edge, at, mut packet, .. } = *forwarded;
+                self.carry(edge, at, &mut packet);
+            } else {
+                self.arrive_otherwise(hop, *forwarded);
             }
             index += 1;
         }
