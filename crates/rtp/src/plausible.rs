@@ -160,7 +160,7 @@ impl PlausibleTimes {
             if now.saturating_since(self.believed) < SILENCE || !other.confirmed {
                 let least = bounds.least - self.doubt;
                 self.other = Some(other);
-                return 1 + self.correct(other.step, least, results).1;
+                return 1 + self.correct(told, other.step, least, results).1;
             }
             self.ahead += other.step;
             bounds = other.bounds;
@@ -169,7 +169,7 @@ impl PlausibleTimes {
         let least = bounds.least - self.doubt;
         let (mut shortest, mut impossible) = (told.shortest, 0);
         if told.shortest < least || self.ahead != TimeDelta::ZERO {
-            (shortest, impossible) = self.correct(TimeDelta::ZERO, least, results);
+            (shortest, impossible) = self.correct(told, TimeDelta::ZERO, least, results);
         }
         self.bounds = Some(bounds.tightened(told, shortest));
         // Arrivals that have to be moved are moved with each report.
@@ -193,15 +193,21 @@ impl PlausibleTimes {
     }
 
     /// Moves arrivals to the clock that came first, once they are moved by `step` to the one that is believed. Arrivals that then are
-    /// before `least` after their sending cannot be. Answers the shortest time from sending to arrival of the others, and how many cannot
-    /// be.
+    /// before `least` after their sending cannot be, nor can arrivals after the writing of their report. Answers the shortest time from
+    /// sending to arrival of the others, and how many cannot be.
     #[cold]
-    fn correct(&self, step: TimeDelta, least: TimeDelta, results: &mut [PacketResult]) -> (TimeDelta, u64) {
+    fn correct(
+        &self,
+        told: &Told,
+        step: TimeDelta,
+        least: TimeDelta,
+        results: &mut [PacketResult],
+    ) -> (TimeDelta, u64) {
         let (mut shortest, mut impossible) = (UNTOLD, 0);
         for result in results {
             let Status::Received { arrived: Some(at), ecn } = result.status else { continue };
             let took = at - result.sent - step;
-            let arrived = if took < least {
+            let arrived = if took < least || at - told.now > told.written {
                 impossible += 1;
                 None
             } else {

@@ -70,6 +70,21 @@ fn a_single_arrival_before_its_sending_is_unknown() {
     assert_eq!(sender.times.judge(at(190), at(0), &mut missing), 0, "it says of no time");
 }
 
+/// A clock is put back between an arrival and the report of it, which then precedes that.
+#[test]
+fn an_arrival_after_the_writing_of_its_report_is_unknown() {
+    let mut sender = Sender::new();
+    sender.hears(0, 20, 500);
+    let mut both = results(100, 20, 500);
+    both.extend(results(110, 20, 500 - 200));
+    assert_eq!(sender.times.judge(at(150), at(130 + 300), &mut both), 2, "the report, and one arrival");
+    let arrived = |result: &PacketResult| match result.status {
+        Status::Received { arrived, .. } => arrived,
+        Status::Missing => panic!("it arrived all the same"),
+    };
+    assert_eq!((arrived(&both[0]), arrived(&both[1])), (None, Some(at(630))));
+}
+
 #[test]
 fn a_clock_that_was_set_is_believed_after_a_second_and_its_step_is_not_seen() {
     for step in [-400, 60, 9 * HOUR] {
