@@ -121,10 +121,15 @@ impl History {
             outcomes.extend(stream.on_result(packet, observer, outcomes.len() as u32));
         }
         if let Some(clocks) = &mut self.clocks {
+            for outcome in &*outcomes {
+                if let Some(arrived) = outcome.arrived {
+                    let _ = clocks.on_arrival(now, outcome.sent, arrived);
+                }
+            }
+            // The whole report tells a step better than its first packets.
             for outcome in &mut *outcomes {
-                let Some(arrived) = outcome.arrived else { continue };
-                let _ = clocks.on_arrival(now, outcome.sent, arrived);
-                outcome.arrived = Some(whole_micros(arrived - clocks.stepped()));
+                let stepped = clocks.stepped_at(outcome.sent);
+                outcome.arrived = outcome.arrived.map(|arrived| whole_micros(arrived - stepped));
             }
         }
         outcomes.sort_unstable_by_key(|outcome| (outcome.arrived, outcome.order));

@@ -6,25 +6,15 @@ use alloc::collections::VecDeque;
 /// Nanoseconds of which the smallest delay is kept: 2 s.
 const BUCKET: i64 = 2_000_000_000;
 /// Buckets that are remembered: 128 s.
-const BUCKETS: usize = 64;
-/// After so many the envelope is what a step can be told from: 4 s.
-const SETTLED: usize = 2;
-/// No slope is told of fewer buckets: 10 s.
-const FEWEST: usize = 5;
+pub(super) const BUCKETS: usize = 64;
+/// After so many the envelope is what a step can be told from: 6 s.
+const SETTLED: usize = 3;
 
 /// A delay at a time, both in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Point {
     pub(super) at: i64,
     pub(super) delay: i64,
-}
-
-/// The line that an envelope follows.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Line {
-    pub(super) slope: f64,
-    /// How far the delays lie above it on average, in nanoseconds.
-    pub(super) height: f64,
 }
 
 /// The smallest delay of each bucket of time.
@@ -109,6 +99,18 @@ impl Envelope {
         self.count_closed();
     }
 
+    /// Delays of what was sent at `from` or later are smaller by so much, as is known now.
+    pub(super) fn shift(&mut self, from: i64, by: i64) {
+        let points = self.closed.iter_mut().chain(&mut self.open);
+        points
+            .filter(|point| point.at >= from)
+            .for_each(|point| point.delay = point.delay.saturating_sub(by));
+        self.count_closed();
+        if self.least.is_some_and(|least| least.at >= from) {
+            self.least = self.since(i64::MIN).min_by_key(|point| point.delay);
+        }
+    }
+
     /// The smallest of the remembered delays; absent while they are few.
     pub(super) fn settled(&self) -> Option<i64> {
         let open = self.open.filter(|_| self.closed.len() >= SETTLED)?;
@@ -135,43 +137,8 @@ impl Envelope {
         self.least = self.since(from).min_by_key(|point| point.delay);
     }
 
-    /// By how much the smallest delay of the last third of the buckets exceeds that of the first; absent while they are few.
-    pub(super) fn rise(&self) -> Option<i64> {
-        let third = self.closed.len() / 3;
-        let early = self.closed.iter().take(third).map(|point| point.delay).min()?;
-        let late = self.closed.iter().rev().take(third).map(|point| point.delay).min()?;
-        Some(late.saturating_sub(early))
+    /// The smallest delays of the closed buckets, oldest first.
+    pub(super) fn points(&self) -> impl DoubleEndedIterator<Item = &Point> {
+        self.closed.iter()
     }
-
-    /// The line below all delays that is nearest to them: the edge of the lower convex hull under the mean time (Moon,
-    /// Skelly and Towsley 1999).
-    pub(super) fn line(&self) -> Option<Line> {
-        if self.closed.len() < FEWEST {
-            return None;
-        }
-        let mut hull = [Point { at: 0, delay: 0 }; BUCKETS + 1];
-        let mut corners = 0;
-        for point in &self.closed {
-            while corners >= 2 && !turns_left(hull[corners - 2], hull[corners - 1], *point) {
-                corners -= 1;
-            }
-            hull[corners] = *point;
-            corners += 1;
-        }
-        let mean = self.closed.iter().map(|point| point.at as f64).sum::<f64>() / self.closed.len() as f64;
-        let edge = hull[..corners].windows(2).find(|edge| mean <= edge[1].at as f64)?;
-        let slope = difference(edge[0].delay, edge[1].delay) / difference(edge[0].at, edge[1].at);
-        let height =
-            |point: &Point| difference(edge[0].delay, point.delay) - slope * difference(edge[0].at, point.at);
-        Some(Line { slope, height: self.closed.iter().map(height).sum::<f64>() / self.closed.len() as f64 })
-    }
-}
-
-fn turns_left(a: Point, b: Point, c: Point) -> bool {
-    difference(a.at, b.at) * difference(a.delay, c.delay)
-        > difference(a.at, c.at) * difference(a.delay, b.delay)
-}
-
-fn difference(from: i64, to: i64) -> f64 {
-    to as f64 - from as f64
 }

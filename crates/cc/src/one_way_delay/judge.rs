@@ -9,6 +9,7 @@ extern crate std;
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 use paceline_units::{RandomStream, Time, TimeDelta};
 
 /// A path's peculiarity.
@@ -443,11 +444,12 @@ impl Count {
     }
 }
 
-fn judge_all(paths: u64) -> Count {
+fn judge_all(seeds: Range<u64>) -> Count {
     let mut all = Count::default();
     for (n, kind) in KINDS.iter().enumerate() {
         let mut count = Count::default();
-        (n as u64..paths).step_by(KINDS.len()).for_each(|seed| count.add(&Count::of(seed)));
+        let of_kind = seeds.clone().filter(|seed| seed % KINDS.len() as u64 == n as u64);
+        of_kind.for_each(|seed| count.add(&Count::of(seed)));
         count.print(&alloc::format!("{kind:?}"));
         all.add(&count);
     }
@@ -455,18 +457,32 @@ fn judge_all(paths: u64) -> Count {
     all
 }
 
-/// Bounds are what the rule has, not what is wanted of it: no step that was none, and 95 % of the others.
 #[test]
 fn a_few_hundred_paths() {
-    let all = judge_all(450);
-    assert!(all.false_steps <= 41 && all.second_steps <= 53 && all.skew_off <= 43, "{all:?}");
-    assert!(all.found >= 410 && all.kept >= 404, "{all:?}");
+    let all = judge_all(0..450);
+    assert_eq!(
+        (all.false_steps, all.second_steps),
+        (1, 0),
+        "of one path whose ways change one by one: {all:?}"
+    );
+    assert!(all.found >= 420 && all.kept >= 405 && all.skew_off <= 12 && all.doubted <= 40, "{all:?}");
 }
 
+/// The rule before, that believed a single packet, had steps that were none on 1,057 of these, and skews that were off on 1,004; it found
+/// 9,216.
 #[test]
 #[ignore = "ten thousand paths: a minute"]
 fn ten_thousand_paths() {
-    let all = judge_all(10_000);
-    assert!(all.false_steps <= 1_060 && all.second_steps <= 1_135 && all.skew_off <= 1_010, "{all:?}");
-    assert!(all.found >= 9_200 && all.kept >= 9_180, "{all:?}");
+    let all = judge_all(0..10_000);
+    assert!(all.false_steps <= 3 && all.second_steps <= 5 && all.doubted <= 790, "{all:?}");
+    assert!(all.found >= 9_500 && all.kept >= 9_260 && all.skew_off <= 240, "{all:?}");
+}
+
+/// No constant of the rule was chosen by these.
+#[test]
+#[ignore = "five thousand paths: half a minute"]
+fn five_thousand_other_paths() {
+    let all = judge_all(30_000..35_000);
+    assert!(all.false_steps <= 5 && all.second_steps <= 5 && all.doubted <= 420, "{all:?}");
+    assert!(all.found >= 4_700 && all.kept >= 4_600 && all.skew_off <= 135, "{all:?}");
 }

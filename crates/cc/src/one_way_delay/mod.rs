@@ -2,39 +2,32 @@
 //! be set while packets flow.
 //!
 //! A packet tells two delays: its own, from sending to arrival, and that of the report which tells of it, from arrival to
-//! the report. A clock that runs faster makes the one longer and the other shorter; a queue makes one longer and leaves
-//! the other alone. So there is a skew where both lower envelopes show one, with opposite signs. How large it is, the one
-//! says that lies closer to its line; if neither does, the smaller slope counts. The line is that of Moon, Skelly and
-//! Towsley (1999): the edge of the lower convex hull under the mean time.
+//! the report. A clock that runs faster, or is put forward, makes the one longer and the other shorter, and leaves the round
+//! trip as it was. A queue makes one longer. Another route makes both longer or both shorter, or one alone. `steps.rs` says how
+//! a step is told from these, `skew.rs` how a skew is.
+//!
+//! Two routes that change at once, one by as much longer as the other is shorter, look like a step in all that a sender sees.
+//! Feedback without times of arrival tells nothing of clocks: then delays are round trips ([`DelayMeasure`]). A receiver that
+//! sees no reports of its own, as for the statistics of RFC 8382, sees one direction and cannot tell a step from a queue.
 //!
 //! With clocks that agree nothing is corrected, and delays are exact to the nanosecond.
 
 mod envelope;
 #[cfg(test)]
 mod judge;
+mod skew;
+mod steps;
 #[cfg(test)]
 mod tests;
 
 use alloc::boxed::Box;
 use envelope::{Envelope, Point};
 use paceline_units::{Time, TimeDelta};
+use skew::Points;
+use steps::{Change, Steps};
 
 /// No clock of a computer is further off: 500 parts per million.
 const LARGEST_SKEW: f64 = 500e-6;
-/// Nanoseconds by which both envelopes must have moved before there is a skew: more than the step of RFC 8888's clock
-/// (1/1024 s), which is all that clocks without a skew can show.
-const SIGNIFICANT: i64 = 1_200_000;
-/// A smaller step of a clock, in nanoseconds, is not told from noise. Clocks that are kept by NTP are stepped by 128 ms
-/// and more.
-const SMALLEST_STEP: i64 = 20_000_000;
-/// How far a delay may lie below its envelope and still agree with it, in nanoseconds.
-const TOLERANCE: i64 = 2_000_000;
-/// A direction whose delays lie closer to their line on average, in nanoseconds, tells the skew alone: the other's queue
-/// comes and goes.
-const CLEAN: f64 = 2e6;
-/// Nanoseconds after a step in which its size is still corrected.
-const SETTLING: i64 = 1_000_000_000;
-
 /// A receiver that has told no arrival for so long tells none any more.
 const UNTOLD: TimeDelta = TimeDelta::from_secs(2);
 
@@ -135,11 +128,9 @@ pub struct OneWayDelay {
     anchor: i64,
     /// By how much the receiver's clock gains on the sender's, as a part.
     skew: f64,
-    /// The packet before.
-    last: Packet,
-    /// Until when a step is still corrected.
-    settles: i64,
-    steps: u64,
+    steps: Steps,
+    /// Steps that are sure.
+    sure_steps: u64,
     tilt: Option<Tilt>,
 }
 
@@ -151,15 +142,55 @@ struct Origin {
     backward: TimeDelta,
 }
 
-/// A packet that arrived, with its delays over those of the first by what is known of the clocks, in nanoseconds.
-#[derive(Clone, Copy, Debug)]
-struct Packet {
-    /// When it was reported.
-    now: Time,
-    /// When it was sent, after the first.
-    at: i64,
+/// Delays both ways, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Both {
     forward: i64,
     backward: i64,
+}
+
+impl Both {
+    /// Nothing was measured.
+    const NONE: Both = Both { forward: i64::MAX, backward: i64::MAX };
+
+    #[inline]
+    fn min(self, other: Both) -> Both {
+        Both { forward: self.forward.min(other.forward), backward: self.backward.min(other.backward) }
+    }
+
+    fn max(self, other: Both) -> Both {
+        Both { forward: self.forward.max(other.forward), backward: self.backward.max(other.backward) }
+    }
+
+    fn less(self, other: Both) -> Both {
+        let forward = self.forward.saturating_sub(other.forward);
+        Both { forward, backward: self.backward.saturating_sub(other.backward) }
+    }
+
+    fn abs(self) -> Both {
+        Both { forward: self.forward.saturating_abs(), backward: self.backward.saturating_abs() }
+    }
+
+    /// Without a step of the clock by so much; if something was measured.
+    fn stepped(self, by: i64) -> Both {
+        if self == Both::NONE {
+            return self;
+        }
+        Both { forward: self.forward.saturating_sub(by), backward: self.backward.saturating_add(by) }
+    }
+
+    /// Whether one of the two is.
+    fn is_below(self, floor: Both) -> bool {
+        self.forward < floor.forward || self.backward < floor.backward
+    }
+}
+
+/// A packet that arrived, with its delays over those of the first by what is known of the clocks.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    /// When it was sent, in nanoseconds after the first.
+    at: i64,
+    delays: Both,
 }
 
 /// Packets within these bounds say nothing new.
@@ -170,18 +201,25 @@ struct Quiet {
     until: i64,
 }
 
-/// News of the skew: how delays that were answered before have to be corrected.
+/// News of the skew or of a step: how delays that were answered before have to be corrected.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Tilt {
     origin: Time,
     from: i64,
     slope: f64,
+    /// Nanoseconds by which the clock was put forward besides.
+    step: i64,
 }
 
 impl Tilt {
+    /// By how much a delay of what was sent at `at` was told too large, in nanoseconds.
+    fn gained(&self, at: i64) -> i64 {
+        let since = at.saturating_sub(self.from);
+        if since < 0 { 0 } else { self.step.saturating_add((self.slope * since as f64) as i64) }
+    }
+
     fn corrected(&self, at: i64, delay: i64) -> i64 {
-        let since = at.saturating_sub(self.from).max(0);
-        delay.saturating_sub((self.slope * since as f64) as i64)
+        delay.saturating_sub(self.gained(at))
     }
 
     /// A delay that was answered for a packet sent at `sent`, by what is known now.
@@ -203,9 +241,8 @@ impl OneWayDelay {
             ahead: 0,
             anchor: 0,
             skew: 0.0,
-            last: Packet { now: Time::ZERO, at: 0, forward: 0, backward: 0 },
-            settles: i64::MIN,
-            steps: 0,
+            steps: Steps::new(),
+            sure_steps: 0,
             tilt: None,
         }
     }
@@ -222,11 +259,12 @@ impl OneWayDelay {
         let forward = forward.as_nanos().wrapping_sub(origin.forward.as_nanos()).wrapping_sub(ahead);
         let backward = backward.as_nanos().wrapping_sub(origin.backward.as_nanos()).wrapping_add(ahead);
         let Quiet { forward: least, backward: back, until } = self.quiet;
-        let fell = self.last.forward.saturating_sub(SMALLEST_STEP) > forward;
-        if forward < least || backward < back || at >= until || fell {
-            return TimeDelta::from_nanos(self.learn(Packet { now, at, forward, backward }));
+        if forward < least || backward < back || at >= until {
+            return TimeDelta::from_nanos(self.learn(Packet { at, delays: Both { forward, backward } }));
         }
-        self.last = Packet { now, at, forward, backward };
+        if self.compensates {
+            self.steps.note(Both { forward, backward });
+        }
         TimeDelta::from_nanos(forward)
     }
 
@@ -239,64 +277,65 @@ impl OneWayDelay {
         self.ahead.saturating_add((self.skew * at.saturating_sub(self.anchor) as f64) as i64)
     }
 
-    /// A delay that is smaller than those before it, or the first of a bucket. Answers the delay by what is known then.
+    /// A delay that is smaller than those before it, or the first of a bucket or a span. Answers the delay by what is known
+    /// then.
     #[cold]
     #[inline(never)]
-    fn learn(&mut self, packet: Packet) -> i64 {
-        let Packet { at, forward, backward, .. } = packet;
-        let step = if self.compensates { self.step(packet) } else { 0 };
-        self.stepped = self.stepped.saturating_add(step);
-        self.ahead = self.ahead.saturating_add(step);
-        let mut forward = forward.saturating_sub(step);
-        let backward = backward.saturating_add(step);
-        let closed = self.forward.add(Point { at, delay: forward });
-        let mut back = i64::MIN;
-        if self.compensates {
-            self.backward.add(Point { at, delay: backward });
-            if closed && let Some(tilt) = self.look_for_skew() {
-                forward = tilt.corrected(at, forward);
-            }
-            back = self.backward.open_least();
+    fn learn(&mut self, mut packet: Packet) -> i64 {
+        if !self.compensates {
+            self.forward.add(Point { at: packet.at, delay: packet.delays.forward });
+            let (forward, until) = (self.forward.open_least(), self.forward.bucket_end());
+            self.quiet = Quiet { forward, backward: i64::MIN, until };
+            return packet.delays.forward;
         }
-        let until = if at < self.settles { i64::MIN } else { self.forward.bucket_end() };
-        self.quiet = Quiet { forward: self.forward.open_least(), backward: back, until };
-        self.last = Packet { forward, backward, ..packet };
+        let least = self.forward.settled().zip(self.backward.settled());
+        let least = least.map(|(forward, backward)| Both { forward, backward });
+        if let Some(by) = self.steps.belongs_before(&packet) {
+            let real = packet.delays.stepped(by.saturating_neg()).forward;
+            return real.max(self.forward.least().unwrap_or(real));
+        }
+        let change = self.steps.on_packet(&packet, self.round_trip(&packet), least);
+        if let Some(change) = change {
+            self.step(change, &mut packet);
+        }
+        let at = packet.at;
+        let Both { mut forward, backward } =
+            self.steps.floor().map_or(packet.delays, |least| packet.delays.max(least));
+        let closed = self.forward.add(Point { at, delay: forward });
+        self.backward.add(Point { at, delay: backward });
+        if closed
+            && change.is_none()
+            && let Some(tilt) = self.look_for_skew()
+        {
+            forward = tilt.corrected(at, forward);
+        }
+        let (until, below) = self.steps.quiet_until();
+        self.quiet = Quiet {
+            forward: self.forward.open_least().max(below.forward),
+            backward: self.backward.open_least().max(below.backward),
+            until: self.forward.bucket_end().min(until),
+        };
         forward
     }
 
-    /// By how much the clock was put forward since the packet before, in nanoseconds.
-    ///
-    /// A step shows in both directions at once: one delay falls below its envelope, and the other rises by as much. The
-    /// step lies between what the two say, and is what the one says in which less waited before.
-    fn step(&mut self, packet: Packet) -> i64 {
-        let Packet { at, forward, backward, .. } = packet;
-        let (Some(ahead), Some(back)) = (self.forward.settled(), self.backward.settled()) else { return 0 };
-        let above = (forward.saturating_sub(ahead), backward.saturating_sub(back));
-        let before = (self.last.forward.saturating_sub(ahead), self.last.backward.saturating_sub(back));
-        let (least, most) = (above.1.saturating_neg(), above.0);
-        let settling = at < self.settles;
-        let smallest = if settling { 0 } else { SMALLEST_STEP };
-        let is_below = least > smallest || most < -smallest || self.seems_to_overtake(packet);
-        if !is_below || most < least.saturating_sub(TOLERANCE) {
-            return 0;
-        }
-        if settling {
-            return if least > 0 { least } else { most.min(0) };
-        }
-        self.steps += 1;
-        self.settles = at.saturating_add(SETTLING);
-        let said =
-            if before.0 <= before.1 { most.saturating_sub(before.0) } else { least.saturating_add(before.1) };
-        said.max(least).min(most.max(least))
+    /// A packet's round trip, with its wait for the report, in nanoseconds.
+    fn round_trip(&self, packet: &Packet) -> i64 {
+        let first = self
+            .origin
+            .map_or(0, |origin| origin.forward.as_nanos().saturating_add(origin.backward.as_nanos()));
+        first.saturating_add(packet.delays.forward).saturating_add(packet.delays.backward)
     }
 
-    /// Whether the packet seems to have arrived before one that an earlier report told of: a clock that was put back by less
-    /// than what waits.
-    fn seems_to_overtake(&self, packet: Packet) -> bool {
-        let sent_after = packet.at.saturating_sub(self.last.at).max(0);
-        let fell = self.last.forward.saturating_sub(packet.forward).saturating_sub(sent_after);
-        let rose = packet.backward.saturating_sub(self.last.backward);
-        packet.now > self.last.now && fell > SMALLEST_STEP && rose > SMALLEST_STEP
+    /// Takes the news of a step in.
+    fn step(&mut self, change: Change, packet: &mut Packet) {
+        let (Some(origin), Change { by, from, is_sure }) = (self.origin, change) else { return };
+        self.sure_steps += u64::from(is_sure);
+        self.stepped = self.stepped.saturating_add(by);
+        self.ahead = self.ahead.saturating_add(by);
+        packet.delays = packet.delays.stepped(by);
+        self.forward.shift(from, by);
+        self.backward.shift(from, by.saturating_neg());
+        self.tilt = Some(Tilt { origin: origin.sent, from, slope: 0.0, step: by });
     }
 
     /// The skew, once both directions have shown it; `None` if nothing is new.
@@ -304,34 +343,16 @@ impl OneWayDelay {
         // A forgotten delay stays as it is.
         let anchor = self.forward.forgotten_before().unwrap_or(0).max(self.anchor);
         (self.ahead, self.anchor) = (self.ahead(anchor), anchor);
-        let (forward, backward) = (self.forward.line()?, self.backward.line()?);
-        if self.skew == 0.0 && !self.is_significant() {
-            return None;
-        }
-        let (ahead, back) = (self.skew + forward.slope, self.skew - backward.slope);
-        let skew = if forward.height.min(backward.height) < CLEAN {
-            if forward.height < backward.height { ahead } else { back }
-        } else if ahead * back > 0.0 {
-            if ahead.abs() < back.abs() { ahead } else { back }
-        } else {
-            return None;
-        };
+        let (forward, backward) = (Points::new(self.forward.points()), Points::new(self.backward.points()));
+        let skew = skew::skew(self.skew, forward, backward)?;
         let skew = skew.clamp(-LARGEST_SKEW, LARGEST_SKEW);
-        let tilt = Tilt { origin: self.origin?.sent, from: self.anchor, slope: skew - self.skew };
+        let tilt = Tilt { origin: self.origin?.sent, from: self.anchor, slope: skew - self.skew, step: 0 };
         self.skew = skew;
         self.forward.tilt(&tilt);
         self.backward.tilt(&Tilt { slope: -tilt.slope, ..tilt });
+        self.steps.tilt(&tilt);
         self.tilt = Some(tilt);
         self.tilt
-    }
-
-    /// Whether both envelopes moved, one up and one down, by more than a clock without a skew shows.
-    fn is_significant(&self) -> bool {
-        let (Some(forward), Some(backward)) = (self.forward.rise(), self.backward.rise()) else {
-            return false;
-        };
-        forward.min(backward.saturating_neg()) > SIGNIFICANT
-            || backward.min(forward.saturating_neg()) > SIGNIFICANT
     }
 
     /// The news of the skew since the packet before: kept delays are to be corrected by it.
@@ -363,13 +384,20 @@ impl OneWayDelay {
         self.skew * 1e6
     }
 
-    /// By how much the receiver's clock was put forward since the first packet, as far as was recognised.
+    /// By how much the receiver's clock was put forward since the first packet, as far as is known. A step that is in doubt counts
+    /// until it is sure, or none.
     pub fn stepped(&self) -> TimeDelta {
         TimeDelta::from_nanos(self.stepped)
     }
 
-    /// Steps of the receiver's clock that were recognised.
+    /// The same for a packet sent at `sent`: without the newest step, if that came after it.
+    pub fn stepped_at(&self, sent: Time) -> TimeDelta {
+        let at = self.origin.map_or(0, |origin| sent.wrapping_since(origin.sent).as_nanos());
+        TimeDelta::from_nanos(self.stepped.saturating_sub(self.steps.newest_after(at)))
+    }
+
+    /// Steps of the receiver's clock that are sure.
     pub fn steps(&self) -> u64 {
-        self.steps
+        self.sure_steps
     }
 }

@@ -89,7 +89,7 @@ impl UrcpLaw {
     fn learn(&mut self, sample: &Sample) -> Sums {
         let marked = f64::from(u8::from(sample.marked));
         let Sample { now, rate, delta, bits, lost, fell, .. } = *sample;
-        if fell > 0.0 {
+        if fell != 0.0 {
             self.window.raise_delays(fell);
             self.delay.min += if self.is_given { 0.0 } else { fell };
         }

@@ -41,7 +41,8 @@ pub struct Sample {
     pub rate: f64,
     /// One-way delay over the smallest one, in seconds.
     pub delta: f64,
-    /// Seconds by which the smallest delay fell since the last sample: all delays before were told too small by this.
+    /// Seconds by which the smallest delay fell since the last sample: all delays before were told too small by this. Negative where it
+    /// had fallen by a step of the receiver's clock, which is known now.
     pub fell: f64,
     /// Size in bits.
     pub bits: f64,

@@ -326,10 +326,12 @@ impl<L: Law> UtilitySender<L> {
         let elapsed = elapsed.min(LONGEST_STEP);
         self.sampled = self.sampled.max(Some(packet.sent));
         let bits = packet.size.as_bits_f64();
-        let before = self.flow.delays.minimum();
+        let (before, stepped) = (self.flow.delays.minimum(), self.flow.delays.stepped());
         let delay = self.delay(now, packet.sent, arrived, bits);
         let least = self.flow.delays.minimum().unwrap_or(delay);
-        let fell = before.map_or(0.0, |before| (before - least).as_secs_f64().max(0.0));
+        let fell = before.map_or(0.0, |before| (before - least).as_secs_f64());
+        // It rises where it fell by a step of the clock that is known now.
+        let fell = if self.flow.delays.stepped() == stepped { fell.max(0.0) } else { fell };
         let delta = (delay - least).as_secs_f64().max(0.0);
         self.flow.delta = Some(delta);
         let sent = packet.sent;

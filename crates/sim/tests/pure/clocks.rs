@@ -77,15 +77,17 @@ fn a_skew_changes_rate_and_delay_by_less_than_a_twentieth() {
 }
 
 /// Rate in Mbit/s and queue delay in ms, as means over seeds, before the step at 40 s, in the second after it, in the two after
-/// that, and from then on.
-fn around(reader: Reader, more: &str, feedback: &str) -> [[f64; 2]; 4] {
-    let mut found = [[0.0; 2]; 4];
+/// that, from then on, and from ten seconds after it on.
+type Around = [[f64; 2]; 5];
+
+fn around(reader: Reader, more: &str, feedback: &str) -> Around {
+    let mut found = [[0.0; 2]; 5];
     for seed in 1..=SEEDS {
         let text = scenario(reader, more, "rate = \"5Mbps\"", 70, feedback);
         let outcome = run(&format!("seed = {seed}\n{text}"));
         let columns =
             ["throughput_mbps", "queue_delay_ms"].map(|name| column(&outcome.flows, "flow", "f", name));
-        for (means, span) in found.iter_mut().zip([300..400, 400..410, 410..430, 430..700]) {
+        for (means, span) in found.iter_mut().zip([300..400, 400..410, 410..430, 430..700, 500..700]) {
             for (mean, column) in means.iter_mut().zip(&columns) {
                 *mean += column[span.clone()].iter().sum::<f64>() / (span.len() as f64 * f64::from(SEEDS));
             }
@@ -97,15 +99,21 @@ fn around(reader: Reader, more: &str, feedback: &str) -> [[f64; 2]; 4] {
 
 /// Whether the flow does as well as without a step, from a second after the step on: with so many ms more of queue at most in the two
 /// seconds after that, and from then on.
-fn is_over_but_for(more: [f64; 2], found: &[[f64; 2]; 4], none: &[[f64; 2]; 4]) -> bool {
+fn is_over_but_for(more: [f64; 2], found: &Around, none: &Around) -> bool {
     [2, 3].iter().zip(more).all(|(&span, more)| {
         let ([rate, delay], [usual, usual_delay]) = (found[span], none[span]);
         rate > 0.9 * usual && delay < usual_delay + more
     })
 }
 
-fn is_over(found: &[[f64; 2]; 4], none: &[[f64; 2]; 4]) -> bool {
+fn is_over(found: &Around, none: &Around) -> bool {
     is_over_but_for([3.0; 2], found, none)
+}
+
+/// Whether from ten seconds after the step on the rate is as without one, to a twentieth, with at most 3 ms or a tenth more of queue.
+fn is_forgotten(found: &Around, none: &Around) -> bool {
+    let ([rate, delay], [usual, usual_delay]) = (found[4], none[4]);
+    (rate / usual - 1.0).abs() < 0.05 && delay < usual_delay + f64::max(3.0, 0.1 * usual_delay)
 }
 
 /// A step by more than a round trip is taken out where reports are read, since no path can do that; a smaller one is the
@@ -113,19 +121,26 @@ fn is_over(found: &[[f64; 2]; 4], none: &[[f64; 2]; 4]) -> bool {
 #[test]
 fn a_step_of_the_clock_costs_a_second() {
     let mut harmed: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut costly = Vec::new();
     for reader in readers() {
         let none = around(reader, "", "");
         let flag = if reader.0 == "gcc" { "step" } else { "skew" };
         let harmed = harmed.entry(reader.0).or_default();
-        for step in ["50ms", "-50ms", "200ms", "-200ms", "3s", "-3s", "100s", "-100s"] {
+        for step in ["50ms", "-50ms", "200ms", "-200ms", "500ms", "-500ms", "3s", "-3s", "100s", "-100s"] {
             let feedback = format!("clock_steps = [[\"40s\", \"{step}\"]]");
             let found = around(reader, "", &feedback);
-            // libwebrtc, whose frames leave at once, lets a queue grow after a step back: 46 and 3.5 ms more over 36 seeds.
-            let own = reader == ("gcc", "libwebrtc") && step.starts_with('-');
-            let more = if own { [70.0, 10.0] } else { [3.0; 2] };
+            // Hidden by a queue that grows within the same 100 ms, a step back by 50 ms is not seen before that drains: SCReAM's with one
+            // of six seeds. libwebrtc, whose frames leave at once, has 31 ms more for two seconds.
+            let more = match (reader, step) {
+                (("gcc", "libwebrtc"), "-50ms") => [40.0, 3.0],
+                (("scream", _), "-50ms") => [4.0; 2],
+                _ => [3.0; 2],
+            };
             let over = is_over_but_for(more, &found, &none);
-            assert!(over, "{reader:?}, {step}: {found:?}, without a step {none:?}");
-            assert!(found[1][0] > 0.8 * none[1][0], "{reader:?}, {step}: {found:?}, without a step {none:?}");
+            let soon = found[1][0] > 0.8 * none[1][0];
+            if !over || !soon || !is_forgotten(&found, &none) {
+                costly.push(format!("{reader:?}, {step}: {found:.2?}, without a step {none:.2?}"));
+            }
             // Without compensation: the rows of the table, and of others what shows that there is something to take out.
             if *harmed == 0 || step.ends_with("50ms") {
                 let more = format!(", {flag}_compensation = false");
@@ -133,6 +148,7 @@ fn a_step_of_the_clock_costs_a_second() {
             }
         }
     }
+    assert!(costly.is_empty(), "{costly:#?}");
     // Profiles whose target is larger than the step, such as rfc8298, need no compensation.
     assert!(harmed.values().all(|harmed| *harmed > 0), "of no profile, though not compensated: {harmed:?}");
 }
