@@ -53,12 +53,17 @@ impl MediaRoom {
         self.greedy
     }
 
+    /// Bits that wait in all send queues, without the newest frame of each; none of a source that always has data.
+    pub(crate) fn waiting(&self) -> f64 {
+        self.waiting.iter().sum()
+    }
+
     /// The encoder's target where `rate` may leave: this part of it, less what lets the queue leave within `drain`.
     pub(crate) fn target(&self, rate: f64, part: f64, drain: TimeDelta) -> Bitrate {
         if self.greedy {
             return Bitrate::from_bps_f64(rate);
         }
-        let waiting: f64 = self.waiting.iter().sum();
+        let waiting = self.waiting();
         let drained = if waiting > 0.0 { waiting / drain.as_secs_f64() } else { 0.0 };
         Bitrate::from_bps_f64((part * rate - drained).max(LEAST * rate))
     }

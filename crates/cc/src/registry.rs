@@ -7,8 +7,8 @@ use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
     ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
-    bbr, bbr3, cubic, dctcp, fixed, gcc, ledbat, prague, rap, reno, scream, tfrc, um, uncontrolled, urcp,
-    vegas,
+    bbr, bbr3, cubic, dctcp, fixed, gcc, ledbat, nada, prague, rap, reno, scream, tfrc, um, uncontrolled,
+    urcp, vegas,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -178,6 +178,8 @@ controllers! {
     Ccid3("ccid3", ccid3::Ccid3, Steers::Ccid(3), half Ccid3Receiver),
     /// GCC (draft-ietf-rmcat-gcc-02, libwebrtc): the rate follows the trend of the one-way delay, bounded by losses
     Gcc("gcc", gcc::Gcc, Steers::Datagrams),
+    /// NADA (RFC 8698): the rate follows one signal of queue delay, losses and marks
+    Nada("nada", nada::Nada, Steers::Datagrams),
     /// RAP (1999): a gap between packets, with additive increase and multiplicative decrease of the rate
     Rap("rap", rap::Rap, Steers::Datagrams),
     /// URCP (2013): learns capacity and delay noise, and adapts a utility-maximising rate to them

@@ -96,12 +96,19 @@ const UM_UNAFFECTED: &[Fault] =
 /// No window, no answer to marks.
 const GCC_UNAFFECTED: &[Fault] = &[Fault::Generous, Fault::Credulous, Fault::DeafToCe, Fault::Sleepless];
 
+/// No window, and nothing but silence that a timeout is needed for.
+const NADA_UNAFFECTED: &[Fault] = &[Fault::Generous, Fault::Credulous, Fault::Sleepless];
+
 /// Test values of a kind instead of a profile's own.
 fn fit(params: &ControllerParams) -> ControllerParams {
     let mut params = params.clone();
     if let ControllerParams::Gcc(gcc) = &mut params {
         // From its own start, 8 % a second, it would not have filled a link when a check looks.
         gcc.target_bitrate_start = Bitrate::from_mbps(5);
+    }
+    if let ControllerParams::Nada(nada) = &mut params {
+        // RMAX is the application's: the RFC's 1.5 Mbit/s would leave each link of the checks empty.
+        nada.target_bitrate_max = Bitrate::from_mbps(20);
     }
     params
 }
@@ -199,6 +206,7 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
                 member
             }
         }
+        ControllerParams::Nada(_) => Member { unaffected_by: NADA_UNAFFECTED, ..member },
         ControllerParams::Rap(_) => member.driven_by_loss(RAP_UNAFFECTED),
         ControllerParams::Urcp(_) => {
             Member { unaffected_by: URCP_UNAFFECTED, ..member }

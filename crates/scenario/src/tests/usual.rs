@@ -48,6 +48,7 @@ ccid3 ns2: ack_vector=false ack_at_once=false rtp=false discard_age=- header=32B
 gcc draft:
 gcc libwebrtc:
 gcc libwebrtc-2012:
+nada rfc8698:
 rap rap1999:
 rap ns2:
 urcp paper:

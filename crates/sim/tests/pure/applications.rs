@@ -1,7 +1,7 @@
 //! Calls as applications make them: beside a camera speech that wants little, a stream with limits, streams of unequal priority.
 //! Every controller that carries media passes, under each of its profiles.
 
-use crate::members::{self, CONSTANT, COUNTS_LONG, Member, PACE, REFERENCE};
+use crate::members::{self, CONSTANT, COUNTS_LONG, Member, PACE, REFERENCE, RMAX};
 use crate::world::{column, run};
 use paceline_cc::{ControllerParams, Steers};
 use paceline_sim::Outcome;
@@ -121,6 +121,7 @@ fn limits_of_a_stream_hold() {
 #[test]
 fn bitrate_of_a_flow_holds() {
     judge("bitrate", |controller| {
+        let controller = &controller.replace(RMAX, "");
         let of = |bitrate: &str, link: &str| {
             let flow = format!("source = {CAMERA}\nbitrate = {bitrate}");
             rate(&run(&scenario(controller, &flow).replace("10Mbps", link)), "0", LATE)
