@@ -29,6 +29,7 @@ mod gcc_path;
 mod members;
 mod memory;
 mod moving;
+mod nada;
 mod ordinary_paths;
 mod pairs;
 mod prague;
