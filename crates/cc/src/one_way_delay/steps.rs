@@ -541,7 +541,7 @@ impl Doubt {
         let is_below = below >= SMALLEST.max(size / 2);
         let slack = 4_000_000 + if is_below { size / 12 } else { size / 50 };
         let agrees = moved.forward.saturating_add(moved.backward).saturating_abs() <= slack;
-        let clear = |unrest: i64, fell: bool| size >= 2 * unrest || fell && is_below;
+        let clear = |unrest: i64, fell: bool| size >= unrest.saturating_mul(2) || fell && is_below;
         let is_clear = clear(self.unrest.forward, found < 0) && clear(self.unrest.backward, found > 0);
         agrees && is_clear && (is_below || windows.exact && size >= SMALLEST_HIDDEN)
     }
@@ -575,7 +575,9 @@ fn differ(
         (moved.backward, unrest.backward.max(drift.backward))
     };
     let calm = restless <= rose / 16;
-    let clear = |size: i64, unrest: i64, moved: i64| size * 2 >= 3 * unrest || moved < 0 && (below || calm);
+    let clear = |size: i64, unrest: i64, moved: i64| {
+        size.saturating_mul(2) >= unrest.saturating_mul(3) || moved < 0 && (below || calm)
+    };
     let is_clear = clear(sizes.forward, unrest.forward, moved.forward)
         && clear(sizes.backward, unrest.backward, moved.backward);
     let sum = moved.forward.saturating_add(moved.backward);
