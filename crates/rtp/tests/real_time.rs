@@ -6,10 +6,22 @@ mod udp;
 
 use std::time::Duration;
 
+/// On a machine that is late the target rises later, too: a longer call shows it.
 #[test]
 fn a_call_over_udp_carries_its_frames() {
-    let (target, sent, arrived, frames) = udp::call(Duration::from_secs(2)).expect("loopback has sockets");
-    assert!(sent >= 50 && arrived * 10 >= sent * 9, "{arrived} of {sent} packets");
-    assert!((20..=100).contains(&frames), "{frames} frames in 2 s of 50 a second");
-    assert!(target.as_mbps_f64() > 0.4, "{target:?}: it did not rise from 0.3 Mbit/s");
+    let mut targets = Vec::new();
+    for seconds in [2, 6, 20] {
+        let call = udp::call(Duration::from_secs(seconds));
+        let (target, sent, arrived, frames) = call.expect("loopback has sockets");
+        assert!(sent >= 25 * seconds && arrived * 10 >= sent * 9, "{arrived} of {sent} packets");
+        assert!(
+            (10 * seconds..=50 * seconds).contains(&frames),
+            "{frames} frames in {seconds} s of 50 a second"
+        );
+        if target.as_mbps_f64() > 0.4 {
+            return;
+        }
+        targets.push(target);
+    }
+    panic!("{targets:?}: it did not rise from 0.3 Mbit/s");
 }
