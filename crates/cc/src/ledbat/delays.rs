@@ -1,7 +1,7 @@
 //! The two lists of delays (RFC 6817 section 2.4.2): smallest ones of past minutes, and those just seen.
 
 use super::Params;
-use crate::one_way_delay::{Clocks, KeptDelay, Tilt};
+use crate::one_way_delay::{Clocks, KeptDelay, LeastDelays, Tilt};
 use alloc::collections::VecDeque;
 use paceline_units::{Time, TimeDelta};
 
@@ -12,11 +12,9 @@ const MINUTE: u64 = 60_000_000_000;
 #[derive(Clone, Debug)]
 pub(super) struct Delays {
     clocks: Clocks,
-    /// The smallest of each past minute.
-    past: VecDeque<KeptDelay>,
-    past_min: i64,
+    /// By minutes.
+    least: LeastDelays,
     minute: Option<u64>,
-    minute_min: KeptDelay,
     current: VecDeque<(Time, KeptDelay)>,
 }
 
@@ -24,10 +22,8 @@ impl Delays {
     pub fn new(params: &Params) -> Delays {
         Delays {
             clocks: Clocks::new(params.skew_compensation),
-            past: VecDeque::with_capacity(params.base_history as usize + 1),
-            past_min: KeptDelay::NONE.nanos,
+            least: LeastDelays::with_room(params.base_history as usize + 1),
             minute: None,
-            minute_min: KeptDelay::NONE,
             current: VecDeque::with_capacity(params.current_filter as usize + 1),
         }
     }
@@ -44,9 +40,7 @@ impl Delays {
         if self.minute != Some(minute) {
             self.roll_over(params, minute);
         }
-        if delay.nanos < self.minute_min.nanos {
-            self.minute_min = delay;
-        }
+        self.least.note(delay);
         if self.current.len() as u64 >= params.current_filter {
             self.current.pop_front();
         }
@@ -55,14 +49,8 @@ impl Delays {
 
     /// Corrects the delays that are kept by the present knowledge of the clocks.
     fn correct(&mut self, tilt: &Tilt) {
-        let current = self.current.iter_mut().map(|(_, delay)| delay);
-        let kept = self.past.iter_mut().chain([&mut self.minute_min]).chain(current);
-        kept.for_each(|delay| delay.correct(tilt));
-        self.count_past();
-    }
-
-    fn count_past(&mut self) {
-        self.past_min = self.past.iter().map(|delay| delay.nanos).min().unwrap_or(KeptDelay::NONE.nanos);
+        self.least.correct(tilt);
+        self.current.iter_mut().for_each(|(_, delay)| delay.correct(tilt));
     }
 
     /// A minute is over; those in which nothing was heard count as unknown.
@@ -70,30 +58,24 @@ impl Delays {
         let passed = self.minute.map_or(0, |before| minute.saturating_sub(before).max(1));
         let kept = params.base_history.saturating_sub(1) as usize;
         for _ in 0..passed.min(params.base_history) {
-            self.past.push_back(self.minute_min);
-            self.minute_min = KeptDelay::NONE;
-            if self.past.len() > kept {
-                self.past.pop_front();
-            }
+            self.least.close(kept);
         }
         self.minute = Some(minute);
-        self.count_past();
     }
 
     /// FILTER(current) less MIN(base): the smallest of those just seen, which are no older than a round trip.
     #[inline]
     pub fn queue_delay(&self, now: Time, rtt: f64) -> Option<TimeDelta> {
         let oldest = now - TimeDelta::from_secs_f64(rtt);
-        let base = self.past_min.min(self.minute_min.nanos);
         let newest = self.current.back()?.1.nanos;
         let recent = self.current.iter().filter(|(at, _)| *at >= oldest);
         let current = recent.fold(newest, |least, (_, delay)| least.min(delay.nanos));
-        Some(TimeDelta::from_nanos(current.saturating_sub(base)))
+        Some(TimeDelta::from_nanos(current.saturating_sub(self.least.least())))
     }
 
     /// `MIN(base_delays)`.
     pub fn base(&self) -> Option<TimeDelta> {
-        let base = self.past_min.min(self.minute_min.nanos);
+        let base = self.least.least();
         (base != KeptDelay::NONE.nanos).then(|| TimeDelta::from_nanos(base))
     }
 
@@ -105,9 +87,8 @@ impl Delays {
     /// Other clocks: nothing that was measured compares.
     pub fn forget(&mut self) {
         self.clocks.forget();
-        self.past.clear();
+        self.least.clear();
         self.current.clear();
-        (self.past_min, self.minute_min) = (KeptDelay::NONE.nanos, KeptDelay::NONE);
     }
 }
 

@@ -1,7 +1,7 @@
 //! One-way delay, base delay and filtered queue delay (RFC 8698 section 5.1.1).
 
 use super::Params;
-use crate::one_way_delay::{Clocks, DelayMeasure, KeptDelay, Tilt};
+use crate::one_way_delay::{Clocks, DelayMeasure, KeptDelay, LeastDelays, Tilt};
 use alloc::collections::VecDeque;
 use paceline_units::{Time, TimeDelta};
 
@@ -31,10 +31,8 @@ pub(super) struct Measured {
 pub(super) struct QueueDelay {
     clocks: Clocks,
     measure: DelayMeasure,
-    /// The smallest delay of each closed bucket, and of all of them.
-    past: VecDeque<KeptDelay>,
-    past_min: i64,
-    current: KeptDelay,
+    /// By buckets.
+    least: LeastDelays,
     bucket_end: Time,
     /// The samples that may still be the smallest, in order of arrival, with rising delays.
     filter: VecDeque<Sample>,
@@ -46,9 +44,7 @@ impl QueueDelay {
         QueueDelay {
             clocks: Clocks::new(params.skew_compensation),
             measure: DelayMeasure::NEW,
-            past: VecDeque::with_capacity(FIRST_BUCKETS),
-            past_min: KeptDelay::NONE.nanos,
-            current: KeptDelay::NONE,
+            least: LeastDelays::with_room(FIRST_BUCKETS),
             bucket_end: Time::ZERO,
             filter: VecDeque::with_capacity(params.filter_samples as usize + 1),
             samples: 0,
@@ -77,11 +73,9 @@ impl QueueDelay {
         if now >= self.bucket_end {
             self.close_bucket(params, now);
         }
-        if delay.nanos < self.current.nanos {
-            self.current = delay;
-        }
+        self.least.note(delay);
         let arrived = sent + TimeDelta::from_nanos(delay.nanos);
-        let own = TimeDelta::from_nanos(delay.nanos.saturating_sub(self.base()));
+        let own = TimeDelta::from_nanos(delay.nanos.saturating_sub(self.least.least()));
         if tells_path {
             self.filter(params, arrived, delay);
         }
@@ -106,13 +100,7 @@ impl QueueDelay {
     #[inline]
     pub(super) fn d_queue(&self) -> Option<TimeDelta> {
         let least = self.filter.front()?.delay.nanos;
-        Some(TimeDelta::from_nanos(least.saturating_sub(self.base()).max(0)))
-    }
-
-    /// `d_base` in nanoseconds.
-    #[inline]
-    fn base(&self) -> i64 {
-        self.current.nanos.min(self.past_min)
+        Some(TimeDelta::from_nanos(least.saturating_sub(self.least.least()).max(0)))
     }
 
     /// By how many parts per million the receiver's clock is taken to run faster; absent if it is not looked at.
@@ -129,33 +117,22 @@ impl QueueDelay {
     #[cold]
     fn forget(&mut self) {
         self.clocks.forget();
-        self.past.clear();
+        self.least.clear();
         self.filter.clear();
-        (self.past_min, self.current) = (KeptDelay::NONE.nanos, KeptDelay::NONE);
     }
 
     /// Corrects the delays that are kept by the present knowledge of the clocks.
     #[cold]
     fn correct(&mut self, tilt: &Tilt) {
-        self.past.iter_mut().chain([&mut self.current]).for_each(|least| least.correct(tilt));
+        self.least.correct(tilt);
         self.filter.iter_mut().for_each(|sample| sample.delay.correct(tilt));
-        self.count_past();
-    }
-
-    fn count_past(&mut self) {
-        self.past_min = self.past.iter().map(|least| least.nanos).min().unwrap_or(KeptDelay::NONE.nanos);
     }
 
     #[cold]
     fn close_bucket(&mut self, params: &Params, now: Time) {
         self.bucket_end = now + params.base_delay_bucket;
-        if self.current != KeptDelay::NONE {
-            while self.past.len() >= params.base_delay_buckets as usize {
-                self.past.pop_front();
-            }
-            self.past.push_back(self.current);
-            self.current = KeptDelay::NONE;
-            self.count_past();
+        if !self.least.is_idle() {
+            self.least.close(params.base_delay_buckets as usize);
         }
     }
 }

@@ -15,10 +15,13 @@
 mod envelope;
 #[cfg(test)]
 mod judge;
+mod least;
 mod skew;
 mod steps;
 #[cfg(test)]
 mod tests;
+
+pub use least::LeastDelays;
 
 use alloc::boxed::Box;
 use envelope::{Envelope, Point};

@@ -1,8 +1,7 @@
 //! Queue delay from one-way delays: the delay over the smallest seen in a long history (RFC 6817 sections 2.4.2 and 3.1.1).
 
 use super::Params;
-use crate::one_way_delay::{Clocks, KeptDelay, Tilt};
-use alloc::collections::VecDeque;
+use crate::one_way_delay::{Clocks, LeastDelays};
 use paceline_units::{Time, TimeDelta};
 
 /// How often the slow minimum moves.
@@ -16,10 +15,8 @@ const FIRST_BUCKETS: usize = 64;
 #[derive(Clone, Debug)]
 pub struct BaseDelay {
     clocks: Clocks,
-    /// The smallest delay of each bucket.
-    past: VecDeque<KeptDelay>,
-    past_min: i64,
-    current: KeptDelay,
+    /// By buckets.
+    least: LeastDelays,
     bucket_end: Time,
     /// The present estimate of the queue delay.
     pub queue_delay: TimeDelta,
@@ -33,9 +30,7 @@ impl BaseDelay {
     pub fn new(params: &Params) -> BaseDelay {
         BaseDelay {
             clocks: Clocks::new(params.skew_compensation),
-            past: VecDeque::with_capacity(FIRST_BUCKETS),
-            past_min: i64::MAX,
-            current: KeptDelay::NONE,
+            least: LeastDelays::with_room(FIRST_BUCKETS),
             bucket_end: Time::ZERO,
             queue_delay: TimeDelta::ZERO,
             slow_min: 0.0,
@@ -49,28 +44,15 @@ impl BaseDelay {
     pub fn sample(&mut self, params: &Params, now: Time, sent: Time, arrived: Time) {
         let (delay, tilt) = self.clocks.on_arrival(now, sent, arrived);
         if let Some(tilt) = tilt {
-            self.correct(&tilt);
+            self.least.correct(&tilt);
         }
         if now >= self.bucket_end {
             self.close_bucket(params, now);
         }
-        if delay.nanos < self.current.nanos {
-            self.current = delay;
-        }
-        let base = self.current.nanos.min(self.past_min);
+        self.least.note(delay);
         // No delay is below the base.
-        self.queue_delay = TimeDelta::from_nanos(delay.nanos.checked_sub(base).unwrap_or(i64::MAX));
-    }
-
-    /// Corrects the delays that are kept by the present knowledge of the clocks.
-    #[cold]
-    fn correct(&mut self, tilt: &Tilt) {
-        self.past.iter_mut().chain([&mut self.current]).for_each(|least| least.correct(tilt));
-        self.count_past();
-    }
-
-    fn count_past(&mut self) {
-        self.past_min = self.past.iter().map(|least| least.nanos).min().unwrap_or(KeptDelay::NONE.nanos);
+        let queue = delay.nanos.checked_sub(self.least.least());
+        self.queue_delay = TimeDelta::from_nanos(queue.unwrap_or(i64::MAX));
     }
 
     /// By how many parts per million the receiver's clock is taken to run faster; absent if it is not looked at.
@@ -84,13 +66,8 @@ impl BaseDelay {
             self.last_reset = now;
         }
         self.bucket_end = now + params.base_delay_bucket;
-        if self.current.nanos != KeptDelay::NONE.nanos {
-            while self.past.len() >= params.base_delay_buckets as usize {
-                self.past.pop_front();
-            }
-            self.past.push_back(self.current);
-            self.current = KeptDelay::NONE;
-            self.count_past();
+        if !self.least.is_idle() {
+            self.least.close(params.base_delay_buckets as usize);
         }
     }
 
@@ -107,8 +84,7 @@ impl BaseDelay {
         self.slow_min = self.slow_min.min(delay);
         let due = now.saturating_since(self.last_reset) >= params.base_reset_interval;
         if due && self.slow_min > params.base_reset_fraction * target {
-            self.past.clear();
-            (self.past_min, self.current) = (KeptDelay::NONE.nanos, KeptDelay::NONE);
+            self.least.clear();
             self.last_reset = now;
         }
     }
