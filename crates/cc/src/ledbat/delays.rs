@@ -12,7 +12,7 @@ const MINUTE: u64 = 60_000_000_000;
 #[derive(Clone, Debug)]
 pub(super) struct Delays {
     clocks: Clocks,
-    /// By minutes.
+    /// The smallest delays of the past minutes.
     least: LeastDelays,
     minute: Option<u64>,
     current: VecDeque<(Time, KeptDelay)>,

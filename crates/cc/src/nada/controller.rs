@@ -118,13 +118,8 @@ impl Controller for Nada {
     }
 
     fn assign(&mut self, _now: Time, assigned: Assigned) -> Update {
-        let rate = match (assigned, self.srtt) {
-            (Assigned::Rate(rate), _) => rate.as_bps_f64(),
-            (Assigned::Window(window), Some(srtt)) if srtt > TimeDelta::ZERO => {
-                window.as_bits_f64() / srtt.as_secs_f64()
-            }
-            (Assigned::Window(_), _) => return Update::none(),
-        };
+        let srtt = self.srtt.filter(|srtt| *srtt > TimeDelta::ZERO);
+        let Some(rate) = assigned.rate_over(srtt) else { return Update::none() };
         self.reference.r_ref = self.bounds.clip(rate);
         self.answer()
     }

@@ -1,16 +1,18 @@
 //! The mean loss interval, and for how long the last loss counts (RFC 8698 section 4.2; RFC 5348 section 5.4).
 
 use super::Params;
+use crate::tfrc::average::Averager;
 use paceline_units::{Time, TimeDelta};
 
-/// Weights of the last closed intervals, the newest first (RFC 5348 section 5.4, n = 8).
-const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
+/// Closed intervals that count (RFC 5348 section 5.4, n).
+const INTERVALS: usize = 8;
+const AVERAGER: Averager = Averager { n: INTERVALS, threshold: None, absent_are_zero: false };
 
 /// The loss events of a flow, in packets, without the losses of the newest.
 #[derive(Clone, Copy, Debug)]
 struct Events {
     /// Lengths of the closed intervals, the newest first; the first `closed` of them are known.
-    lengths: [f64; WEIGHTS.len()],
+    lengths: [f64; INTERVALS],
     closed: usize,
     /// When the newest loss event began, if there was one.
     began: Option<Time>,
@@ -21,7 +23,7 @@ struct Events {
 
 impl Events {
     const NONE: Events =
-        Events { lengths: [0.0; WEIGHTS.len()], closed: 0, began: None, since_event: 0.0, since_loss: 0.0 };
+        Events { lengths: [0.0; INTERVALS], closed: 0, began: None, since_event: 0.0, since_loss: 0.0 };
 }
 
 /// The loss intervals of a flow.
@@ -57,7 +59,7 @@ impl LossIntervals {
         if self.now.began.replace(now).is_some() {
             self.now.lengths.rotate_right(1);
             self.now.lengths[0] = self.now.since_event;
-            self.now.closed = (self.now.closed + 1).min(WEIGHTS.len());
+            self.now.closed = (self.now.closed + 1).min(INTERVALS);
         }
         self.now.since_event = 0.0;
         (self.before, self.losses) = (before, 1);
@@ -76,11 +78,7 @@ impl LossIntervals {
 
     /// `loss_int`, in packets; absent before two loss events were seen.
     pub(super) fn loss_int(&self) -> Option<f64> {
-        let known = WEIGHTS.iter().zip(&self.now.lengths).take(self.now.closed);
-        let (total, weights) = known.fold((0.0, 0.0), |(total, weights), (weight, length)| {
-            (total + weight * length, weights + weight)
-        });
-        (weights > 0.0).then(|| total / weights)
+        AVERAGER.mean(self.now.lengths[..self.now.closed].iter().map(|length| (*length, 1.0)))
     }
 
     /// By which part the last loss counts: wholly for `loss_exp` packets, and less and less for `loss_int` after them.

@@ -31,7 +31,7 @@ pub(super) struct Measured {
 pub(super) struct QueueDelay {
     clocks: Clocks,
     measure: DelayMeasure,
-    /// By buckets.
+    /// The smallest delays of the past buckets.
     least: LeastDelays,
     bucket_end: Time,
     /// The samples that may still be the smallest, in order of arrival, with rising delays.

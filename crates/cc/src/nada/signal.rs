@@ -8,7 +8,7 @@ use libm::exp;
 pub(super) enum Mode {
     /// Accelerated ramp-up: no loss, no mark and no queue within LOGWIN.
     RampUp = 0,
-    /// Gradual update.
+    /// Gradual update: there was one of these.
     Gradual = 1,
 }
 

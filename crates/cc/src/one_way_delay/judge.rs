@@ -471,7 +471,7 @@ fn a_few_hundred_paths() {
 /// The rule before, that believed a single packet, had steps that were none on 1,057 of these, and skews that were off on 1,004; it found
 /// 9,216.
 #[test]
-#[ignore = "ten thousand paths: a minute"]
+#[ignore = "ten thousand paths: five minutes"]
 fn ten_thousand_paths() {
     let all = judge_all(0..10_000);
     assert!(all.false_steps <= 3 && all.second_steps <= 5 && all.doubted <= 790, "{all:?}");
@@ -480,7 +480,7 @@ fn ten_thousand_paths() {
 
 /// No constant of the rule was chosen by these.
 #[test]
-#[ignore = "five thousand paths: half a minute"]
+#[ignore = "five thousand paths: two minutes"]
 fn five_thousand_other_paths() {
     let all = judge_all(30_000..35_000);
     assert!(all.false_steps <= 5 && all.second_steps <= 5 && all.doubted <= 420, "{all:?}");

@@ -58,7 +58,7 @@ impl LeastDelays {
         self.count_past();
     }
 
-    /// Forgets all.
+    /// Forgets all delays, past and present.
     pub fn clear(&mut self) {
         self.past.clear();
         (self.past_min, self.present) = (KeptDelay::NONE.nanos, KeptDelay::NONE);

@@ -17,6 +17,7 @@ mod envelope;
 mod judge;
 mod least;
 mod skew;
+mod spans;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -172,6 +173,11 @@ impl Both {
 
     fn abs(self) -> Both {
         Both { forward: self.forward.saturating_abs(), backward: self.backward.saturating_abs() }
+    }
+
+    /// The step of the clock that a direction shows which moved by this.
+    fn size_by(self, forward: bool) -> i64 {
+        if forward { self.forward } else { self.backward.saturating_neg() }
     }
 
     /// Without a step of the clock by so much; if something was measured.

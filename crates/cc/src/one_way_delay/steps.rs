@@ -21,6 +21,7 @@
 //!    no direction stayed below all before: then it is taken back.
 //! 5. **Settling.** For 20 s the size of a step is corrected so that no delay is below the smallest before it.
 
+use super::spans::{SPAN, Spans};
 use super::{Both, Packet, Tilt};
 
 /// Nanoseconds by which a step moves delays at least: less is not told from noise. Clocks that are kept by NTP are stepped by
@@ -28,10 +29,6 @@ use super::{Both, Packet, Tilt};
 const SMALLEST: i64 = 20_000_000;
 /// The same of a step that moves no delay below the smallest before, or of which both directions do not agree.
 const SMALLEST_HIDDEN: i64 = 45_000_000;
-/// Nanoseconds of sending in a span, and between candidates.
-const SPAN: i64 = 50_000_000;
-/// Spans that are remembered: 4.8 s at least.
-const SPANS: usize = 96;
 /// Candidates that are compared at once.
 const CANDIDATES: usize = 6;
 /// Nanoseconds before and after a candidate that are compared, and that are left out before and after it.
@@ -46,8 +43,6 @@ const GIVE_UP: i64 = 4_500_000_000;
 /// Nanoseconds before a step with which a verdict compares, and in which its windows differ by how much.
 const BEFORE: i64 = 1_500_000_000;
 const UNREST: i64 = 700_000_000;
-/// How many windows tell by how much they differ.
-const WINDOWS_BEFORE: i64 = 5;
 /// Nanoseconds by which a queue may have grown on top of a step.
 const QUEUE: i64 = 150_000_000;
 /// The same of a single packet whose report waited for later ones.
@@ -61,14 +56,6 @@ const NEAR: i64 = 1_000_000_000;
 /// Nanoseconds by which a delay may be below the smallest before and still agree with it.
 const TOLERANCE: i64 = 2_000_000;
 
-/// The smallest delays of a span, both ways, in nanoseconds.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Span {
-    /// When its first packet was sent.
-    at: i64,
-    least: Both,
-}
-
 /// The delays before a step.
 #[derive(Clone, Copy, Debug)]
 struct Known {
@@ -80,9 +67,33 @@ struct Known {
 impl Known {
     const NONE: Known = Known { least: Both::NONE, round_trip: i64::MAX };
 
-    /// The least and the most that a step can be, if delays after it are not smaller than `after`.
-    fn bounds(&self, after: Both) -> (i64, i64) {
-        (self.least.backward.saturating_sub(after.backward), after.forward.saturating_sub(self.least.forward))
+    /// The sizes that a step can have, if delays after it are not smaller than `after`.
+    fn bounds(&self, after: Both) -> Bounds {
+        let least = self.least.backward.saturating_sub(after.backward);
+        Bounds { least, most: after.forward.saturating_sub(self.least.forward) }
+    }
+}
+
+/// The least and the most that a step can be, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    least: i64,
+    most: i64,
+}
+
+impl Bounds {
+    fn clamp(self, size: i64) -> i64 {
+        size.max(self.least).min(self.most.max(self.least))
+    }
+
+    /// Whether no step can be both, by more than this.
+    fn exclude(self, tolerance: i64) -> bool {
+        self.least > self.most.saturating_add(tolerance)
+    }
+
+    /// Nanoseconds by which one direction lies below all delays before.
+    fn below(self) -> i64 {
+        self.most.saturating_neg().max(self.least)
     }
 }
 
@@ -167,9 +178,7 @@ pub(super) struct Change {
 /// Looks for steps. All delays are corrected by what is known, and so are those that it keeps.
 #[derive(Clone, Debug)]
 pub(super) struct Steps {
-    /// In order of sending; the newest is the `count`th.
-    spans: [Span; SPANS],
-    count: usize,
+    spans: Spans,
     candidates: [Candidate; CANDIDATES],
     next: usize,
     last: i64,
@@ -180,10 +189,10 @@ pub(super) struct Steps {
 }
 
 impl Steps {
+    /// No step is known.
     pub(super) fn new() -> Steps {
         Steps {
-            spans: [Span { at: i64::MIN, least: Both::NONE }; SPANS],
-            count: 0,
+            spans: Spans::new(),
             candidates: [NO_CANDIDATE; CANDIDATES],
             next: 0,
             last: i64::MIN,
@@ -193,75 +202,25 @@ impl Steps {
         }
     }
 
-    /// The `n`th newest span; absent if it is forgotten or never was.
-    fn span(&self, n: usize) -> Option<&Span> {
-        (n < self.count.min(SPANS)).then(|| &self.spans[(self.count - 1 - n) % SPANS])
-    }
-
-    fn newest_first(&self) -> impl Iterator<Item = &Span> {
-        (0..).map_while(|n| self.span(n))
-    }
-
-    /// The smallest delays of what was sent from `from` on and before `to`.
-    fn least(&self, from: i64, to: i64) -> Both {
-        let spans = self.newest_first().skip_while(|span| span.at >= to).take_while(|span| span.at >= from);
-        spans.fold(Both::NONE, |least, span| least.min(span.least))
-    }
-
-    /// By how much the levels of windows before `end` differ at most.
-    fn unrest(&self, end: i64, window: i64) -> Both {
-        let levels = (1..=WINDOWS_BEFORE).map(|n| {
-            let from = end.saturating_sub(n * window);
-            self.least(from, from.saturating_add(window))
-        });
-        let none = (Both::NONE, Both { forward: i64::MIN, backward: i64::MIN });
-        let (least, most) = levels
-            .filter(|level| *level != Both::NONE)
-            .fold(none, |(least, most), level| (least.min(level), most.max(level)));
-        if least == Both::NONE { Both { forward: 0, backward: 0 } } else { most.less(least) }
-    }
-
     /// Takes the delays of a packet of the newest span in.
     #[inline]
     pub(super) fn note(&mut self, delays: Both) {
-        let newest = &mut self.spans[self.count.wrapping_sub(1) % SPANS];
-        newest.least = newest.least.min(delays);
-    }
-
-    /// Takes the delays of any packet in.
-    fn add(&mut self, packet: &Packet, begins_span: bool) {
-        let Packet { at, delays } = *packet;
-        match self.span(0) {
-            Some(newest) if at < newest.at => {
-                let place = self.newest_first().position(|span| span.at <= at);
-                if let Some(n) = place {
-                    let span = &mut self.spans[(self.count - 1 - n) % SPANS];
-                    span.least = span.least.min(delays);
-                }
-            }
-            Some(newest) if at < newest.at.saturating_add(SPAN) && !begins_span => self.note(delays),
-            _ => {
-                self.spans[self.count % SPANS] = Span { at, least: delays };
-                self.count += 1;
-            }
-        }
+        self.spans.note(delays);
     }
 
     /// A packet sent then, or with a delay below these, has to be looked at.
     pub(super) fn quiet_until(&self) -> (i64, Both) {
-        let Some(newest) = self.span(0) else { return (i64::MIN, Both::NONE) };
+        let Some(newest) = self.spans.newest(0) else { return (i64::MIN, Both::NONE) };
         let due = |candidate: &Candidate| if candidate.is_filling() { i64::MIN } else { candidate.due() };
         let due = self.candidates.iter().map(due).min().unwrap_or(i64::MAX);
-        let level = self.least(newest.at.saturating_sub(WINDOWS[0].0), i64::MAX);
+        let level = self.spans.least(newest.at.saturating_sub(WINDOWS[0].0), i64::MAX);
         let below = level.less(Both { forward: SMALLEST, backward: SMALLEST });
         (newest.at.saturating_add(SPAN).min(due), below)
     }
 
     /// Another skew is known: what is kept of delays is corrected.
     pub(super) fn tilt(&mut self, tilt: &Tilt) {
-        for span in self.spans.iter_mut().filter(|span| span.least != Both::NONE) {
-            span.least = span.least.stepped(tilt.gained(span.at));
-        }
+        self.spans.correct(i64::MIN, |at| tilt.gained(at));
     }
 
     /// Nanoseconds of the newest step, if that came after what was sent then.
@@ -290,7 +249,7 @@ impl Steps {
         }
         let real = packet.delays.stepped(size.saturating_neg());
         let delays = if packet.at < from { real } else { packet.delays };
-        self.add(&Packet { delays, ..*packet }, false);
+        self.spans.add(&Packet { delays, ..*packet }, false);
         Some(size)
     }
 
@@ -303,11 +262,11 @@ impl Steps {
     ) -> Option<Change> {
         let known = least.map(|least| Known { least, round_trip: self.round_trip });
         self.round_trip = self.round_trip.min(round_trip);
-        let newest = self.span(0).map_or(packet.at, |span| span.at);
+        let newest = self.spans.newest(0).map_or(packet.at, |span| span.at);
         let is_late = packet.at < newest;
         let is_known = known.filter(|_| packet.at >= newest.saturating_sub(NEAR));
         let is_candidate = is_known.is_some_and(|known| self.is_candidate(packet, newest, known));
-        self.add(packet, is_candidate && !is_late);
+        self.spans.add(packet, is_candidate && !is_late);
         is_known?;
         let change = match self.doubt {
             Some(_) if is_late => None,
@@ -315,9 +274,7 @@ impl Steps {
             None => self.settle(packet).or_else(|| self.examine(packet.at)),
         };
         if let Some(Change { from, by, .. }) = change {
-            for span in self.spans.iter_mut().filter(|span| span.at >= from) {
-                span.least = span.least.stepped(by);
-            }
+            self.spans.correct(from, |_| by);
         }
         change
     }
@@ -325,7 +282,7 @@ impl Steps {
     /// Whether a packet may be the first after a step. It, or a span that rose from calm ones, is kept for comparison.
     fn is_candidate(&mut self, packet: &Packet, newest: i64, known: Known) -> bool {
         let Packet { at, delays } = *packet;
-        let moved = delays.less(self.least(newest.saturating_sub(WINDOWS[0].0), i64::MAX));
+        let moved = delays.less(self.spans.least(newest.saturating_sub(WINDOWS[0].0), i64::MAX));
         let is_candidate = at >= self.last.saturating_add(SPAN)
             && (moved.forward <= -SMALLEST && moved.backward > 0
                 || moved.backward <= -SMALLEST && moved.forward > 0);
@@ -346,7 +303,8 @@ impl Steps {
 
     /// Whether in one direction the newest span is above those before it, which were alike: a queue may hide that the other fell.
     fn rose_from_calm(&self) -> bool {
-        let [Some(newest), Some(first), Some(second), Some(third)] = [0, 1, 2, 3].map(|n| self.span(n))
+        let [Some(newest), Some(first), Some(second), Some(third)] =
+            [0, 1, 2, 3].map(|n| self.spans.newest(n))
         else {
             return false;
         };
@@ -391,24 +349,24 @@ impl Steps {
     ) -> Option<(Option<Match>, i64)> {
         let (length, guard) = WINDOWS[window];
         let (end, from) = (at.saturating_sub(guard), at.saturating_add(guard));
-        let last = self.newest_first().find(|span| span.at < end)?.at;
-        let before = self.least(last.saturating_sub(length), end);
+        let last = self.spans.newest_first().find(|span| span.at < end)?.at;
+        let before = self.spans.least(last.saturating_sub(length), end);
         let (half, to) = (from.saturating_add(length / 2), from.saturating_add(length));
-        let (early, late) = (self.least(from, half), self.least(half, to));
+        let (early, late) = (self.spans.least(from, half), self.spans.least(half, to));
         let after = early.min(late);
         if after == Both::NONE {
             return None;
         }
         let drift = if early == Both::NONE { Both::NONE } else { late.less(early).abs() };
-        let unrest = self.unrest(last.saturating_add(1), length);
+        let unrest = self.spans.unrest(last.saturating_add(1), length);
         let found = differ(before, after.stepped(size.saturating_neg()), unrest, drift, known, is_full);
         Some((found, last))
     }
 
     /// A step is taken out from then on that full windows show, or the first of them as it fills.
     fn doubt(&mut self, (from, found): (i64, Match), by_windows: bool, known: Known, last: i64) -> Change {
-        let before = self.least(last.saturating_sub(BEFORE), last.saturating_add(1));
-        let unrest = self.unrest(last.saturating_add(1), UNREST);
+        let before = self.spans.least(last.saturating_sub(BEFORE), last.saturating_add(1));
+        let unrest = self.spans.unrest(last.saturating_add(1), UNREST);
         let Match { size, below, .. } = found;
         let windows = by_windows.then_some(found);
         self.doubt = Some(Doubt { windows, below, before, unrest, idle: 0, since: i64::MAX });
@@ -429,22 +387,22 @@ impl Steps {
         if doubt.windows.is_none() {
             return self.refine(packet, &step, age);
         }
-        let after = self.least(from.saturating_add(MIXED), i64::MAX).stepped(size.saturating_neg());
+        let after = self.spans.least(from.saturating_add(MIXED), i64::MAX).stepped(size.saturating_neg());
         if age < SURE_AFTER || after == Both::NONE {
             return if age < GIVE_UP { None } else { self.take_back() };
         }
-        let (least, most) = known.bounds(after);
-        if least > most.saturating_add(TOLERANCE + size.saturating_abs() / 8) {
+        let bounds = known.bounds(after);
+        if bounds.exclude(TOLERANCE + size.saturating_abs() / 8) {
             return self.take_back();
         }
         let doubt = self.doubt.as_mut()?;
         doubt.since = if doubt.agrees(&step, after) { doubt.since.min(at) } else { i64::MAX };
-        let size = size.max(least).min(most.max(least));
+        let size = bounds.clamp(size);
         if at.saturating_sub(doubt.since) >= AGREED_FOR {
             self.make_sure(at, size)
         } else if age < GIVE_UP {
             None
-        } else if doubt.stays(size, most.saturating_neg().max(least)) {
+        } else if doubt.stays(size, bounds.below()) {
             self.make_sure(at, size)
         } else {
             self.take_back()
@@ -504,12 +462,12 @@ impl Steps {
             return None;
         }
         step.least = step.least.min(packet.delays);
-        let (least, most) = step.known.bounds(step.least);
-        if least > most.saturating_add(TOLERANCE) {
+        let bounds = step.known.bounds(step.least);
+        if bounds.exclude(TOLERANCE) {
             step.settles = i64::MIN;
             return None;
         }
-        let by = if least > 0 { least } else { most.min(0) };
+        let by = if bounds.least > 0 { bounds.least } else { bounds.most.min(0) };
         let size = step.size.saturating_add(by);
         self.resize(size)
     }
@@ -527,12 +485,9 @@ impl Doubt {
     /// Whether the smallest delays since, as they are without the step's correction, make it sure.
     fn agrees(&self, step: &Step, after: Both) -> bool {
         let moved = after.less(self.before);
-        let (least, most) = step.known.bounds(after);
-        let forward_says = self.unrest.forward <= self.unrest.backward;
-        let said = if forward_says { moved.forward } else { moved.backward.saturating_neg() };
-        let found = said.max(least).min(most.max(least));
-        let size = found.saturating_abs();
-        let below = most.saturating_neg().max(least);
+        let bounds = step.known.bounds(after);
+        let found = bounds.clamp(moved.size_by(self.unrest.forward <= self.unrest.backward));
+        let (size, below) = (found.saturating_abs(), bounds.below());
         let Some(windows) = self.windows.filter(|_| size >= SMALLEST) else { return false };
         let is_near = found.saturating_sub(step.size).saturating_abs() <= step.size.saturating_abs() / 2;
         if windows.exact && windows.below && is_near || below > step.known.round_trip {
@@ -566,8 +521,8 @@ fn differ(
     let moved = after.less(before);
     let sizes = moved.abs();
     let size = sizes.forward.min(sizes.backward);
-    let (least, most) = known.bounds(after);
-    let below = most.saturating_neg().max(least) >= SMALLEST.max(sizes.forward.max(sizes.backward) / 2);
+    let bounds = known.bounds(after);
+    let below = bounds.below() >= SMALLEST.max(sizes.forward.max(sizes.backward) / 2);
     // Nothing waits in the direction that rose, before or after.
     let (rose, restless) = if moved.forward > 0 {
         (moved.forward, unrest.forward.max(drift.forward))
@@ -597,21 +552,14 @@ fn differ(
         && (moved.forward < 0) != (moved.backward < 0)
         && is_clear
         && (slack.saturating_neg()..=slack.saturating_add(waits)).contains(&sum)
-        && least <= most.saturating_add(TOLERANCE + size / 8);
-    let fell = if moved.forward < 0 { moved.forward } else { moved.backward.saturating_neg() };
-    let forward_says = unrest.forward <= unrest.backward;
+        && !bounds.exclude(TOLERANCE + size / 8);
     let clean = is_full && unrest.forward.min(unrest.backward) <= SMALLEST / 8;
-    let said = if !calm && !clean {
-        fell
-    } else if forward_says {
-        moved.forward
-    } else {
-        moved.backward.saturating_neg()
-    };
+    // The direction that fell, or the one that is less restless where that is known.
+    let by_forward = if calm || clean { unrest.forward <= unrest.backward } else { moved.forward < 0 };
     let exact = sum.saturating_abs() <= 3_000_000 + size / 50
         && size >= unrest.forward.max(unrest.backward).saturating_mul(5);
     (is_step && (below || exact || calm)).then(|| Match {
-        size: said.max(least).min(most.max(least)),
+        size: bounds.clamp(moved.size_by(by_forward)),
         exact,
         below,
         clean,

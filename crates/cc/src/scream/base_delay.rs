@@ -15,7 +15,7 @@ const FIRST_BUCKETS: usize = 64;
 #[derive(Clone, Debug)]
 pub struct BaseDelay {
     clocks: Clocks,
-    /// By buckets.
+    /// The smallest delays of the past buckets.
     least: LeastDelays,
     bucket_end: Time,
     /// The present estimate of the queue delay.

@@ -1,4 +1,4 @@
-//! The average loss interval (RFC 5348 sections 5.4 and 5.5): weights, discounts, and p. CCID 3's sender uses the same.
+//! The average loss interval (RFC 5348 sections 5.4 and 5.5): weights, discounts, and p. CCID 3's sender and NADA use the same.
 
 use super::Params;
 
@@ -33,14 +33,17 @@ impl Averager {
         })
     }
 
+    /// The mean of the closed intervals with their discounts, the newest first, at most `n`; absent where there are none.
+    pub(crate) fn mean(&self, closed: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
+        let (total, weights) = self.closed_sums(closed);
+        (weights > 0.0).then(|| total / weights)
+    }
+
     /// DF, when the present interval has `length` packets (section 5.5).
     pub(crate) fn discount(&self, length: u64, closed: impl Iterator<Item = (f64, f64)>) -> f64 {
         let Some(threshold) = self.threshold else { return 1.0 };
-        let (total, weights) = self.closed_sums(closed);
-        if weights <= 0.0 {
-            return 1.0;
-        }
-        let (mean, length) = (total / weights, length as f64);
+        let Some(mean) = self.mean(closed) else { return 1.0 };
+        let length = length as f64;
         if length > 2.0 * mean { (2.0 * mean / length).max(threshold) } else { 1.0 }
     }
 

@@ -511,16 +511,8 @@ impl<L: Law> Controller for UtilitySender<L> {
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
-        let rate = match assigned {
-            Assigned::Rate(rate) => rate.as_bps_f64(),
-            Assigned::Window(window) => {
-                let srtt = self.round_trip().as_secs_f64();
-                if srtt <= 0.0 {
-                    return Update::none();
-                }
-                window.as_bits_f64() / srtt
-            }
-        };
+        let srtt = Some(self.round_trip()).filter(|srtt| *srtt > TimeDelta::ZERO);
+        let Some(rate) = assigned.rate_over(srtt) else { return Update::none() };
         if rate > self.flow.rate * self.params.recv_limit_factor {
             // Arrivals so far tell nothing of a jump. Of smaller steps they do, however often these come.
             self.tells_from = now;

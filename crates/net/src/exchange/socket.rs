@@ -118,8 +118,7 @@ impl Listener {
         let socket = new_socket()?;
         bind(&socket, &SocketAddrUnix::new(path)?)?;
         // Nobody can connect before `listen`.
-        let found = lstat(path)?;
-        let listener = Listener { socket, path: path.into(), file: (found.st_dev, found.st_ino) };
+        let listener = Listener { socket, path: path.into(), file: identity(&lstat(path)?) };
         chmod(path, Mode::RUSR | Mode::WUSR)?;
         listen(&listener.socket, BACKLOG)?;
         Ok(listener)
@@ -128,7 +127,7 @@ impl Listener {
     /// Whether its file is still where processes look for it.
     pub fn is_there(&self) -> bool {
         match lstat(&self.path) {
-            Ok(found) => (found.st_dev, found.st_ino) == self.file,
+            Ok(found) => identity(&found) == self.file,
             Err(error) => !matches!(error, Errno::NOENT | Errno::NOTDIR),
         }
     }
@@ -187,11 +186,13 @@ impl StartLock {
         for _ in 0..100 {
             let file = open(&path, flags, Mode::RUSR | Mode::WUSR)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) if identity(fstat(&file)) == identity(lstat(&path)) => {
-                    return Ok(StartLock { _file: file, path });
+                Ok(()) => {
+                    let taken = identity(&fstat(&file)?);
+                    if lstat(&path).is_ok_and(|found| identity(&found) == taken) {
+                        return Ok(StartLock { _file: file, path });
+                    }
+                    // The holder before took its file away between this opening and this locking.
                 }
-                // The holder before took its file away between this opening and this locking.
-                Ok(()) => {}
                 Err(Errno::WOULDBLOCK) => drop(poll(&mut [], Some(&moment))?),
                 Err(error) => return Err(error),
             }
@@ -208,8 +209,8 @@ impl Drop for StartLock {
 }
 
 /// The device and the number of a file: its name may be given to another.
-fn identity(found: Result<Stat, Errno>) -> Option<(u64, u64)> {
-    found.ok().map(|found| (found.st_dev, found.st_ino))
+fn identity(found: &Stat) -> (u64, u64) {
+    (found.st_dev, found.st_ino)
 }
 
 /// Removes the socket file of an exchange that has died.
