@@ -118,8 +118,7 @@ impl Controller for Nada {
     }
 
     fn assign(&mut self, _now: Time, assigned: Assigned) -> Update {
-        let srtt = self.srtt.filter(|srtt| *srtt > TimeDelta::ZERO);
-        let Some(rate) = assigned.rate_over(srtt) else { return Update::none() };
+        let Some(rate) = assigned.rate_over(self.round_trip.smoothed()) else { return Update::none() };
         self.reference.r_ref = self.bounds.clip(rate);
         self.answer()
     }
@@ -127,7 +126,7 @@ impl Controller for Nada {
     /// `r_ref`, whatever an encoder is told (RFC 8699 section 6.1). A group that counts windows cannot know its worth before there is a
     /// round trip. While reports stay away, and until the whole rate is used again, it shares nothing.
     fn share(&self) -> Option<Assigned> {
-        let shares = self.srtt.is_some() && !self.silence.is_answered();
+        let shares = self.round_trip.smoothed().is_some() && !self.silence.is_answered();
         shares.then(|| Assigned::Rate(Bitrate::from_bps_f64(self.reference.r_ref)))
     }
 
@@ -148,7 +147,7 @@ impl Controller for Nada {
 
     fn snapshot(&self) -> Snapshot {
         Snapshot {
-            srtt: self.srtt,
+            srtt: self.round_trip.smoothed(),
             queue_delay: self.observation.delay.d_queue(),
             target: Some(Bitrate::from_bps_f64(self.rates().r_vin)),
             ..Snapshot::default()

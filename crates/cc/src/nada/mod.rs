@@ -29,6 +29,7 @@ pub use params::Params;
 
 use crate::media_room::MediaRoom;
 use crate::silence::Silence;
+use crate::window::RoundTrip;
 use crate::{DetectorConfig, FlowSetup, Limits, LossDetector, PacketsReport, StreamId, StreamSet};
 use alloc::vec::Vec;
 use observation::Observation;
@@ -41,8 +42,6 @@ use signal::Mode;
 const LOWEST: f64 = 5e3;
 /// No limit is higher, in bit/s.
 const HIGHEST: f64 = 1e12;
-/// Weight of a new round trip in the smoothed one (RFC 6298 section 2).
-const RTT_WEIGHT: f64 = 0.125;
 
 /// The sender of one flow, and its receiver's arithmetic.
 ///
@@ -60,7 +59,7 @@ pub struct Nada {
     reference: ReferenceRate,
     room: MediaRoom,
     silence: Silence,
-    srtt: Option<TimeDelta>,
+    round_trip: RoundTrip,
     /// `t_last`: when the rate was updated last, or media was first there.
     last: Option<Time>,
     /// The last message.
@@ -86,7 +85,7 @@ impl Nada {
             reference: ReferenceRate::new(bounds.clip(params.target_bitrate_start.as_bps_f64())),
             room: MediaRoom::new(),
             silence: Silence::new(params.feedback_patience),
-            srtt: None,
+            round_trip: RoundTrip::default(),
             last: None,
             rmode: Mode::Gradual,
             x_curr: 0.0,
@@ -114,17 +113,7 @@ impl Nada {
     }
 
     fn round_trip(&self) -> TimeDelta {
-        self.srtt.unwrap_or(TimeDelta::ZERO)
-    }
-
-    fn on_round_trip(&mut self, sample: TimeDelta) {
-        if sample.is_negative() {
-            return;
-        }
-        self.srtt = Some(self.srtt.map_or(sample, |srtt| {
-            let (srtt, sample) = (srtt.as_secs_f64(), sample.as_secs_f64());
-            TimeDelta::from_secs_f64(srtt + RTT_WEIGHT * (sample - srtt))
-        }));
+        self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO)
     }
 
     /// Takes what a report says of each packet. Answers when the newest that it tells of was sent, if one arrived.
@@ -144,7 +133,10 @@ impl Nada {
             }
         }
         if let Some(sent) = newest {
-            self.on_round_trip(now - sent);
+            let sample = now - sent;
+            if !sample.is_negative() {
+                self.round_trip.sample(sample);
+            }
         }
     }
 
