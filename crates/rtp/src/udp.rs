@@ -15,6 +15,8 @@ use std::convert::Infallible;
 pub struct Datagram {
     /// Size of the datagram.
     pub payload: Bytes,
+    /// What its frame has behind it, which tells it from others of the frame.
+    pub left: Bytes,
 }
 
 /// Sends what its source gives. Its controller is asked nothing: it is there to be looked at.
@@ -103,7 +105,7 @@ impl<C: Controller> SendingEnd for UdpSender<C> {
         }
         let size = Bytes::new(self.left.min(self.max_payload));
         self.left -= size.as_u64();
-        let (packet, stream) = (Datagram { payload: size }, StreamId(0));
+        let (packet, stream) = (Datagram { payload: size, left: Bytes::new(self.left) }, StreamId(0));
         Some(Transmit { packet, size, ecn: self.ecn, stream, queued: self.captured })
     }
 
@@ -115,7 +117,7 @@ impl<C: Controller> SendingEnd for UdpSender<C> {
         let FrameRun { first, gap, count, payload } = frames;
         (self.captured, self.newest_frame) = (frames.last(), payload);
         self.frames += count;
-        let (packet, stream) = (Datagram { payload }, StreamId(0));
+        let (packet, stream) = (Datagram { payload, left: Bytes::ZERO }, StreamId(0));
         let packet = Transmit { packet, size: payload, ecn: self.ecn, stream, queued: first };
         Some(Run { packet, first, gap, queued_gap: gap, count })
     }

@@ -606,8 +606,8 @@ impl<E: Ends> Flow<E> {
             return;
         }
         let copies = self.wiring.watch.as_mut().and_then(|watch| watch.copies.as_mut());
-        let is_lost = copies.is_none_or(|copies| copies.lost(packet));
-        if let (true, Some(stream)) = (is_lost, packet.content.data()) {
+        let missed = copies.map_or(Some(missed), |copies| copies.lost(missed, packet));
+        if let (Some(missed), Some(stream)) = (missed, packet.content.data()) {
             self.wiring.recorder.lost(missed, stream, packet.sent);
         }
         drop(E::Data::unpack(&packet.content, &mut self.data));

@@ -25,36 +25,48 @@ pub struct Watch {
 /// Packets that were copied, until all of their copies arrived or were lost: then they are forgotten.
 #[derive(Debug, Default)]
 pub struct Copies {
-    /// By when they were sent, and their numbers: the share that arrived or was lost, and whether any of it arrived. Packets that nothing
-    /// tells from each other count together.
-    packets: BTreeMap<(Time, u64), (u64, bool)>,
+    /// By when they were sent, and their numbers.
+    packets: BTreeMap<(Time, u64), Shares>,
+}
+
+/// The shares of a packet that arrived or were lost, in whatever order one hears of them.
+#[derive(Debug, Default)]
+struct Shares {
+    gone: u64,
+    arrived: bool,
+    /// When the last that was lost was missed.
+    missed: Time,
 }
 
 impl Copies {
     /// A packet, or a copy of it, arrives: whether another one had.
     fn arrived(&mut self, packet: &Packet) -> bool {
-        packet.share() != WHOLE && self.gone(packet, true).0
+        packet.share() != WHOLE && self.gone(packet, |shares| std::mem::replace(&mut shares.arrived, true)).0
     }
 
-    /// A packet, or a copy of it, is lost: whether none arrived and none is under way.
-    pub fn lost(&mut self, packet: &Packet) -> bool {
-        packet.share() == WHOLE || self.gone(packet, false) == (false, true)
-    }
-
-    /// A share in a packet arrives or is lost: whether any of it had arrived before, and whether it was the last.
-    fn gone(&mut self, packet: &Packet, arrives: bool) -> (bool, bool) {
-        let key = (packet.sent, packet.content.number());
-        let (gone, arrived) = self.packets.entry(key).or_insert((0, false));
-        let before = std::mem::replace(arrived, *arrived || arrives);
-        *gone += packet.share();
-        let is_last = *gone >= WHOLE;
-        if is_last {
-            (*gone, *arrived) = (*gone - WHOLE, false);
-            if *gone == 0 {
-                self.packets.remove(&key);
-            }
+    /// A packet, or a copy of it, is lost: when it was missed if none arrived and none is under way.
+    pub fn lost(&mut self, missed: Time, packet: &Packet) -> Option<Time> {
+        if packet.share() == WHOLE {
+            return Some(missed);
         }
-        (before, is_last)
+        let ((arrived, missed), is_last) = self.gone(packet, |shares| {
+            shares.missed = shares.missed.max(missed);
+            (shares.arrived, shares.missed)
+        });
+        (is_last && !arrived).then_some(missed)
+    }
+
+    /// A share in a packet arrives or is lost. Answers what `note` says of the shares with it, and whether it was the last.
+    fn gone<R>(&mut self, packet: &Packet, note: impl FnOnce(&mut Shares) -> R) -> (R, bool) {
+        let key = (packet.sent, packet.content.number());
+        let shares = self.packets.entry(key).or_default();
+        let noted = note(shares);
+        shares.gone += packet.share();
+        let is_last = shares.gone >= WHOLE;
+        if is_last {
+            self.packets.remove(&key);
+        }
+        (noted, is_last)
     }
 }
 

@@ -39,13 +39,15 @@ impl<C: Controller> Ends for Udp<C> {
 impl Travels for Datagram {
     #[inline]
     fn pack(self, _pool: &mut PacketPool<Datagram>) -> Content {
-        Content::Datagram(PlainDatagram { payload: self.payload.as_u64() as u32 })
+        let (payload, left) = (self.payload.as_u64() as u32, self.left.as_u64() as u32);
+        Content::Datagram(PlainDatagram { payload, left })
     }
 
     #[inline]
     fn copied(content: &Content) -> Option<Datagram> {
         let Content::Datagram(copy) = content else { return None };
-        Some(Datagram { payload: Bytes::new(u64::from(copy.payload)) })
+        let [payload, left] = [copy.payload, copy.left].map(|size| Bytes::new(u64::from(size)));
+        Some(Datagram { payload, left })
     }
 
     fn spell(&self, _sent: Time, way: &mut Way<'_>, out: &mut Vec<u8>) {
@@ -70,11 +72,17 @@ impl Travels for Infallible {
 pub struct PlainDatagram {
     /// Size of the datagram in bytes.
     payload: u32,
+    /// Bytes of its frame behind it.
+    left: u32,
 }
 
 impl Copied for PlainDatagram {
     #[inline]
     fn data(&self) -> Option<StreamId> {
         Some(StreamId(0))
+    }
+
+    fn number(&self) -> u64 {
+        u64::from(self.left)
     }
 }

@@ -53,6 +53,22 @@ fn what_happens_at_once_happens_in_the_order_of_the_oracle() {
     assert_eq!(differs(&windowed, &stepped), None);
 }
 
+/// Frames of two datagrams, which leave at once: one is copied and arrives, the other's copies are lost, and the engines hear of losses
+/// at other times.
+#[test]
+fn copies_of_datagrams_of_one_frame_are_told_apart() {
+    let text = "duration = \"1s\"\nseed = 165\n\
+        [links.copies]\nrate = \"700kbps\"\nqueue = { packets = 3 }\nduplicate = { ratio = 0.3, delay = \"3ms\" }\n\
+        [links.drops]\nrate = \"600kbps\"\nqueue = { packets = 3 }\n\
+        [links.loses]\nrate = \"800kbps\"\nqueue = { packets = 3 }\nloss = { kind = \"bernoulli\", ratio = 0.05 }\n\
+        noise = { kind = \"rfc8868\", std = \"1ms\" }\n\
+        [flows.frames]\ntransport = \"udp\"\nsource = { kind = \"cbr\", rate = \"610kbps\", fps = 50 }\n\
+        path = [\"copies\", \"drops\", \"loses\"]\n";
+    let (windowed, stepped) = (run_at(text, Pace::Windowed), run_at(text, Pace::Stepped));
+    assert!(windowed.summary.links["copies"].duplicated > 10 && windowed.summary.links["drops"].dropped > 10);
+    assert_eq!(differs(&windowed, &stepped), None);
+}
+
 #[test]
 fn random_worlds_are_worth_comparing() {
     use proptest::strategy::ValueTree as _;
