@@ -319,6 +319,7 @@ def test_one_seed_gives_no_interval(short: Path, tmp_path: Path) -> None:
 # Killed, continued, shared, joined.
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("unpainted")
 def test_a_killed_comparison_goes_on_and_ends_alike(short: Path, tmp_path: Path) -> None:
     options = {"over": short, "seeds": 15, "workers": 1}

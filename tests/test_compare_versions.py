@@ -54,6 +54,7 @@ def refused(cli: Run, *arguments: str) -> str:
     return done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("unpainted")
 def test_a_controller_is_compared_with_its_earlier_version(cli: Run, home: Path) -> None:
     compared(cli, "mine", "scream", *MINE_TOO, "--seeds", "5", "--out", "old")

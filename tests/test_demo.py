@@ -55,6 +55,7 @@ def own(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("unpainted")
 def test_the_demo_ends_with_a_verdict_the_report_and_a_next_command_that_works(
     cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -43,6 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
 def test_python_blocks_run(page: Path, folder: Path) -> None:
     names: dict[str, Any] = {}
@@ -90,6 +91,7 @@ def commands() -> Iterator[Any]:
                 yield pytest.param(some, marks=marks, id=f"{page.stem}{'-live' * (some is real)}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lines", list(commands()))
 def test_commands_run(lines: list[str], folder: Path) -> None:
     for line in lines:
@@ -141,6 +143,7 @@ def test_the_c_of_the_embedding_page_is_that_of_the_programs_that_are_tested() -
     assert [line for line in code if line not in known] == []
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not here: this test runs the Rust example")
 @pytest.mark.parametrize("path", EXAMPLES)
 def test_the_embedding_examples_print_what_their_page_shows(path: str) -> None:

@@ -11,10 +11,9 @@ import pytest
 import paceline
 from conftest import Run
 from paceline import _core
-from paceline.fitting import fit_blockage, fit_frames
-from paceline.fitting.blockage import states_of, stays_of
+from paceline.fitting.blockage import fit_blockage, states_of, stays_of
 from paceline.fitting.distances import among_themselves, autocorrelation, frame_distances, rate_distances
-from paceline.fitting.frame_sizes import with_keys
+from paceline.fitting.frame_sizes import fit_frames, with_keys
 from paceline.fitting.recordings import Frames, Rates, draw_frames, draw_rates, read_rates
 from paceline.scenario import read
 from paceline.toml import loads

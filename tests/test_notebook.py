@@ -15,6 +15,7 @@ NOTEBOOK = ROOT / "docs" / "notebooks" / "first-run.ipynb"
 HOSTILE = "<script>alert(1)</script>&\"'"
 
 
+@pytest.mark.long
 def test_the_notebook_runs_in_an_empty_folder_and_shows_pictures(
     cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

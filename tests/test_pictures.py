@@ -161,6 +161,7 @@ def written(out: Path) -> set[str]:
     return {path.suffix for path in (out / "plots").iterdir()}
 
 
+@pytest.mark.long
 def test_a_style_of_the_command_asks_for_pictures(cli: Run, scenario: Path, tmp_path: Path) -> None:
     done = cli("run", scenario, "--out", tmp_path / "out", "--style", "paper")
     assert done.returncode == 0, done.stderr

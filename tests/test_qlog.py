@@ -227,6 +227,7 @@ def test_a_sequence_tells_the_same_under_the_newer_names(
     assert {event["name"].partition(":")[0] for events in places.values() for event in events} == {"quic", "paceline"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spell", [qlog.document, qlog.sequence])
 def test_memory_does_not_grow_with_the_packets(spell: Any, tmp_path: Path) -> None:
     result = paceline.run(MIXED, overrides={"duration": "30s"}, pcap=tmp_path / "mixed.pcapng")

@@ -406,6 +406,7 @@ def test_what_a_page_says_is_kept_in_so_many_bytes(page: PageServer) -> None:
     assert page.rows._numbers.itemsize * len(page.rows._numbers) == 100 * 8 * (1 + len(SOURCES))
 
 
+@pytest.mark.long
 def test_eleven_hours_of_a_page_take_little_memory(page: PageServer) -> None:
     looks = Looks()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

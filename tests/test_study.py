@@ -219,6 +219,7 @@ def test_a_wrong_definition_runs_nothing(tiny: Path, file: str, right: str, wron
     assert not (tiny / "out").exists()
 
 
+@pytest.mark.long
 def test_a_script_may_call_it_at_its_top_level(tiny: Path) -> None:
     script = tiny / "script.py"
     call = f"paceline.study({str(tiny)!r}, out={str(tiny / 'out')!r}, workers=2)"
@@ -280,6 +281,7 @@ def test_what_is_finished_is_taken_over_and_another_definition_refused(tiny: Pat
     assert (changed.state.taken_over, changed.results["metric.top"].tolist()) == (0, pytest.approx([8, 3, 8]))
 
 
+@pytest.mark.long
 def test_a_killed_study_goes_on(tiny: Path) -> None:
     """Killed while the third runs: the first is not run again, and none is missing."""
     out = tiny / "out"
@@ -323,6 +325,7 @@ def test_a_study_that_is_not_there(cli: Run) -> None:
     assert "scream-5g" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("unpainted")
 def test_scream_5g_without_data_judges_what_needs_none_and_says_so(cli: Run, tmp_path: Path) -> None:
     done = cli("study", SCREAM_5G, "--out", tmp_path / "out", "--json")
@@ -339,6 +342,7 @@ def test_scream_5g_without_data_judges_what_needs_none_and_says_so(cli: Run, tmp
     assert "not a comparison with the paper" in (tmp_path / "out" / "report.html").read_text()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("unpainted")
 def test_scream_5g_with_the_real_traces(tmp_path: Path, data_dir: Path) -> None:
     result = run_study(SCREAM_5G, out=tmp_path / "out", data=data_dir)

@@ -117,6 +117,7 @@ def test_killed_at_random_moments_it_always_goes_on(little: Path, tmp_path: Path
     assert not list(out.rglob("*.part"))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds processes in /proc")
 def test_workers_end_with_a_parent_that_is_killed(little: Path, tmp_path: Path) -> None:
     redefined(little, "count = 4", "count = 3000")
@@ -130,6 +131,7 @@ def test_workers_end_with_a_parent_that_is_killed(little: Path, tmp_path: Path) 
     until("an end of the workers", lambda: not any(child.exists() for child in children))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_plainly_and_keeps_what_is_finished(little: Path, tmp_path: Path, how: signal.Signals) -> None:
     redefined(little, "count = 4", "count = 3000")
@@ -444,6 +446,7 @@ def test_a_row_counts_once_it_is_on_the_disk(tmp_path: Path, monkeypatch: pytest
 # ---- Two at once.
 
 
+@pytest.mark.long
 def test_the_second_of_two_runs_is_told_who_holds_the_folder(little: Path, tmp_path: Path, cli: Run) -> None:
     redefined(little, "count = 4", "count = 3000")
     out = tmp_path / "out"

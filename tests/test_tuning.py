@@ -201,6 +201,7 @@ def test_a_search_that_was_killed_goes_on(little: Path, tmp_path: Path) -> None:
     assert files(resumed) == files(whole)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("unpainted")
 def test_a_kill_loses_no_run_on_the_held_out_conditions(
     little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

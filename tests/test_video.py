@@ -387,6 +387,7 @@ def test_the_codec_model_knows_psnr_without_an_encoder(monkeypatch: pytest.Monke
     assert run(flows__call__source={"kind": "cbr"}).summary["flows"]["call"]["psnr_db"] is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("generator", ["newsreader", "sports"])
 def test_the_codec_model_is_near_x264_at_rates_it_was_not_fitted_to(generator: str) -> None:
     from paceline.video.clips import clip_of

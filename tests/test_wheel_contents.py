@@ -65,6 +65,7 @@ def test_every_pattern_names_a_file() -> None:
     assert not [pattern for pattern in PATTERNS if not list(ROOT.glob(pattern))]
 
 
+@pytest.mark.long
 def test_first_steps_need_nothing_but_the_wheel(unpacked: Path, tmp_path: Path) -> None:
     steps = [
         ("--version",),

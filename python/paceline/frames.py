@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from paceline.disk import is_file, is_folder
 from paceline.errors import DataNotFound
-from paceline.toml import loads
 
 if TYPE_CHECKING:
     from paceline.plots.plot import Run
@@ -42,7 +41,7 @@ def source_frames(result: Run) -> SourceFrames | None:
     """The frame file of the first flow that encoded one; None where all frames are generated, or no file is at hand."""
     if result.loaded is None:
         return None
-    flows: dict[str, dict[str, Any]] = loads(result.scenario).get("flows", {})
+    flows: dict[str, dict[str, Any]] = result.settings.get("flows", {})
     for index, flow in enumerate(flows.values()):
         streams = [flow, *flow.get("streams", {}).values()]
         source: dict[str, Any] = next((stream["source"] for stream in streams if "source" in stream), {})

@@ -17,7 +17,6 @@ from paceline.errors import DataNotFound, ScenarioError, UsageError
 from paceline.figures import figures
 from paceline.result import Result
 from paceline.series import read_parquet
-from paceline.toml import loads
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,7 +102,7 @@ def merge(ends: Mapping[str, Result]) -> Kept:
     summary = _summary(summaries)
     warnings = _warnings(ends)
     tables = {end: ends[end].flows_arrow for end in summaries}
-    odd = _odd_clocks(summary, tables, loads(first.scenario) if "link" in ends else {})
+    odd = _odd_clocks(summary, tables, first.settings if "link" in ends else {})
     warnings += odd.values()
     flows = _rows(tables, without_clocks=set(odd))
     for name in odd:
@@ -363,7 +362,7 @@ def _check_form(folder: Path, result: Result) -> None:
         summary = result.summary
         said = msgspec.convert(summary, _Form)
         well = {*KEYS, "send_rate_mbps", "srtt_ms"} <= set(result.flows_arrow.column_names)
-        well = well and set(said.flows) <= set(loads(result.scenario)["flows"])
+        well = well and set(said.flows) <= set(result.settings["flows"])
     except (ValueError, TypeError, KeyError, RecursionError):
         well = False
     if not well:

@@ -58,7 +58,7 @@ class Result:
         if self.videos:
             from paceline.video.figures import add_video
 
-            add_video(summary, self.videos, loads(self.scenario))
+            add_video(summary, self.videos, self.settings)
         return summary
 
     @property
@@ -70,6 +70,11 @@ class Result:
     def scenario(self) -> str:
         """The scenario as resolved: every default filled in, every override applied."""
         return self._output.resolved_toml
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The tables of the resolved scenario."""
+        return loads(self.scenario)
 
     @property
     def warnings(self) -> list[str]:
@@ -167,7 +172,7 @@ class Result:
 
     def _nothing_to_draw(self) -> str:
         if self.flows_arrow.num_rows == 0:
-            end, interval = self.summary.get("duration_s"), loads(self.scenario).get("sample")
+            end, interval = self.summary.get("duration_s"), self.settings.get("sample")
             return f"in {end:g} s the flows gave no sample (sample = {interval!r})"
         return "none of those asked for fits the run"
 

@@ -15,7 +15,7 @@ use std::convert::Infallible;
 pub struct Datagram {
     /// Size of the datagram.
     pub payload: Bytes,
-    /// What its frame has behind it, which tells it from others of the frame.
+    /// Bytes of its frame behind it, which tell it from others of the frame.
     pub left: Bytes,
 }
 

@@ -22,7 +22,6 @@ from paceline.plots import (
 from paceline.plots.plot import Plot, Run
 from paceline.plots.style import heading, image, new_figure, settings
 from paceline.plots.styles import FORMATS, SCREEN, STYLES, drawn_as, formats
-from paceline.toml import loads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,7 +61,7 @@ def draw(name: str, result: Run) -> Figure:
     if not hasattr(result, "flows"):
         raise UsageError(f"draw: found {result!r}, expected the result of a run, as `paceline.run` gives it")
     if name == "topology":
-        return topology.figure(topology.table(loads(result.scenario)))
+        return topology.figure(topology.table(result.settings))
     figure = _draw(named(name), result)
     if figure is None:
         raise UsageError(f"plot {name!r}: this run has nothing to show there")

@@ -39,7 +39,7 @@ class _Frames:
     videos: tuple[Any, ...] = ()
     video: Any = None
     simulated: Any = None
-    scenario: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -67,6 +67,8 @@ GENERATED = "figures that depend on the recordings are not judged"
 """The difference that missing recordings make to a study."""
 LARGEST_TOLD = 1_000_000
 """Of more experiments than this there are only the tables that the definition asks for: all rows must fit in memory."""
+MEASURED_FOR = 3.0
+"""Seconds after which a plan runs no further experiment."""
 LEAST_ROW = 80.0
 """Bytes of a row in results.parquet at size, measured; eight rows compress better than a million."""
 
@@ -319,14 +321,18 @@ def compare(study: Study, rows: Rows, *, has_data: bool) -> list[Comparison]:
 
 
 def plan(context: Context, workers: int | None = None, sample: int = 8) -> Plan:
-    """Runs a few experiments, evenly spread, and computes what the whole study would take."""
+    """Runs a few experiments, evenly spread, of long ones fewer, and computes what the whole study would take."""
     total = len(context.study)
     places = sorted({round(place * (total - 1) / max(1, sample - 1)) for place in range(min(sample, total))})
     start = time.perf_counter()
-    rows = [experiment.run(context, index)[0] for index in places]
-    seconds = (time.perf_counter() - start) / len(places)
+    rows: list[Row] = []
+    for index in (*places[::3], *places[1::3], *places[2::3]):
+        rows.append(experiment.run(context, index)[0])
+        if time.perf_counter() - start > MEASURED_FOR:
+            break
+    seconds = (time.perf_counter() - start) / len(rows)
     # Many rows share what a file says once; a file of repeated rows tells what one more costs.
     once, thrice = (results.size_of(rows * times, context) for times in (1, 3))
     each = max((thrice - once) / (2 * len(rows)), LEAST_ROW)
     failed = sum(row.error is not None for row in rows)
-    return Plan(context.study, total, len(places), seconds, once, each, min(workers or cores(), total), failed)
+    return Plan(context.study, total, len(rows), seconds, once, each, min(workers or cores(), total), failed)

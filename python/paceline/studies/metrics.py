@@ -15,7 +15,6 @@ from paceline.series import moving_mean
 from paceline.simulation import registry
 from paceline.studies.real_time import WorldName
 from paceline.studies.spec import DefinitionError, Named
-from paceline.toml import loads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,21 +62,27 @@ class Metric(Named, frozen=True, kw_only=True, tag_field="kind"):
             found = [value for table in tables for value in (table.values() if key == "*" else (table[key],))]
         return [float(value) for value in found if isinstance(value, (int, float))]
 
-    def _frame(self, result: Result, columns: Sequence[str]) -> pd.DataFrame:
-        """The frame that holds the columns, the flows' or else the links'."""
+    def _frame(self, result: Result, columns: Sequence[str], **only: str | None) -> pd.DataFrame:
+        """The columns with the times of their rows, of the flows' frame or else the links'.
+
+        Args:
+            result: The run.
+            columns: Names of the columns.
+            only: The flow (or link) and the stream whose rows count; None: all.
+        """
         frame = result.flows if columns[0] in result.flows else result.links
         for column in columns:
             if column not in frame:
                 known = [str(name) for name in (*result.flows, *result.links)]
                 raise DefinitionError(f"metrics.{self.name}", f"found column {column!r}, {one_of(column, known)}")
-        return frame
-
-    def _only(self, frame: pd.DataFrame, name: str, what: str = "flow") -> pd.DataFrame:
-        """The rows of one flow, link or stream."""
-        names = frame[what] if what in frame else frame["link"]
-        rows = frame[names == name]
-        if rows.empty:
-            raise DefinitionError(f"metrics.{self.name}", f"found {name!r}, {one_of(name, names.unique())}")
+        rows = frame[list(dict.fromkeys(["time_s", *columns]))]
+        for what, name in only.items():
+            if name is not None:
+                names = frame[what] if what in frame else frame["link"]
+                names = names.loc[rows.index]
+                rows = rows[names == name]
+                if rows.empty:
+                    raise DefinitionError(f"metrics.{self.name}", f"found {name!r}, {one_of(name, names.unique())}")
         return rows
 
 
@@ -93,12 +98,8 @@ class _Sampled(Metric, frozen=True, kw_only=True):
     stream: str | None = None
     """The stream whose rows count; None: all."""
 
-    def _frame(self, result: Result, columns: Sequence[str]) -> pd.DataFrame:
-        frame = super()._frame(result, columns)
-        if self.only is not None:
-            frame = self._only(frame, self.only)
-        if self.stream is not None:
-            frame = self._only(frame, self.stream, "stream")
+    def _samples(self, result: Result, columns: Sequence[str]) -> pd.DataFrame:
+        frame = self._frame(result, columns, flow=self.only, stream=self.stream)
         if self.largest_of is not None:
             return frame.groupby(_blocks(frame["time_s"], self.largest_of))[["time_s", *columns]].max()
         if self.mean_over is None:
@@ -114,7 +115,7 @@ class Series(_Sampled, frozen=True, kw_only=True, tag="series"):
     spans: tuple[Span, ...] | None = None
 
     def compute(self, result: Result) -> float | None:
-        rows = _within(self._frame(result, [self.column]), self.spans)
+        rows = _within(self._samples(result, [self.column]), self.spans)
         return statistic(rows[self.column], self.statistic)
 
 
@@ -127,7 +128,7 @@ class SeriesRatio(_Sampled, frozen=True, kw_only=True, tag="series-ratio"):
     second: Span
 
     def compute(self, result: Result) -> float | None:
-        frame = self._frame(result, [self.column])
+        frame = self._samples(result, [self.column])
         first, second = (
             statistic(_span(frame, *span)[self.column], self.statistic) for span in (self.first, self.second)
         )
@@ -142,7 +143,7 @@ class Difference(_Sampled, frozen=True, kw_only=True, tag="difference"):
     spans: tuple[Span, ...] | None = None
 
     def compute(self, result: Result) -> float | None:
-        rows = _within(self._frame(result, [self.a, self.b]), self.spans)
+        rows = _within(self._samples(result, [self.a, self.b]), self.spans)
         mean = float(rows[self.a].mean())
         return float((rows[self.a] - rows[self.b]).abs().mean()) / mean if mean else None
 
@@ -158,13 +159,12 @@ class Correlation(Metric, frozen=True, kw_only=True, tag="correlation"):
     spans: tuple[Span, ...] | None = None
 
     def compute(self, result: Result) -> float | None:
-        frame = _within(self._frame(result, [self.a, self.b]), self.spans)
-        rows = [frame[["time_s", self.a, self.b]].dropna()] * 2
-        if self.flows is not None:
-            rows = [self._only(frame, flow).dropna(subset=[self.a, self.b]) for flow in self.flows]
+        columns = (self.a, self.b)
+        of_flows = [self._frame(result, columns, flow=flow) for flow in self.flows or (None,)]
+        rows = [_within(frame, self.spans).dropna() for frame in of_flows]
         first, second = (
             one.groupby(_blocks(one["time_s"], self.smooth))[column].mean()
-            for one, column in zip(rows, (self.a, self.b), strict=True)
+            for one, column in zip((rows[0], rows[-1]), columns, strict=True)
         )
         return float(first.corr(second))
 
@@ -262,7 +262,7 @@ class LinkTrace(Metric, frozen=True, kw_only=True, tag="link-trace"):
         from paceline.fitting.recordings import rate_samples
 
         folders = result.loaded.folders if result.loaded is not None else []
-        for link in loads(result.scenario).get("links", {}).values():
+        for link in result.settings.get("links", {}).values():
             for trace in _traces(link.get("rate")):
                 return statistic(pd.Series(rate_samples(trace, folders)), self.statistic)
         return None
@@ -274,7 +274,7 @@ class Setting(Metric, frozen=True, kw_only=True, tag="setting"):
     path: str
 
     def compute(self, result: Result) -> float | None:
-        value: object = loads(result.scenario)
+        value: object = result.settings
         for key in self.path.split("."):
             if not isinstance(value, dict) or key not in value:
                 return None
@@ -326,7 +326,10 @@ def _within(frame: pd.DataFrame, spans: tuple[Span, ...] | None) -> pd.DataFrame
 
 def _blocks(times: pd.Series[float], seconds: float) -> pd.Series[int]:
     """Which span of `seconds` each sample, named by its end, lies in."""
-    return (times / seconds).round(9).apply(math.ceil)
+    import numpy as np
+
+    blocks: pd.Series[int] = np.ceil((times / seconds).round(9)).astype(int)  # type: ignore[assignment]
+    return blocks
 
 
 def _traces(rate: object) -> list[dict[str, Any]]:

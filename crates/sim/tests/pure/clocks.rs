@@ -63,6 +63,7 @@ fn is_unharmed(reader: Reader, more: &str, skew: i32, exact: [f64; 3], seeds: u3
 }
 
 #[test]
+#[ignore = "long: make test-all"]
 fn a_skew_changes_rate_and_delay_by_less_than_a_twentieth() {
     for reader in readers() {
         let exact = under_skew(reader, "", 0, SEEDS_OF_SKEW);
@@ -119,6 +120,7 @@ fn is_forgotten(found: &Around, none: &Around) -> bool {
 /// A step by more than a round trip is taken out where reports are read, since no path can do that; a smaller one is the
 /// controller's to tell from a queue.
 #[test]
+#[ignore = "long: make test-all"]
 fn a_step_of_the_clock_costs_a_second() {
     let mut harmed: BTreeMap<&str, u32> = BTreeMap::new();
     let mut costly = Vec::new();

@@ -74,14 +74,13 @@ fn scenario(controller: &str, point: &Point, seed: u64) -> String {
 }
 
 /// Mean queue and loss ratio, over three seeds.
-fn measured(controller: &str, point: &Point) -> (f64, f64, f64) {
-    let mut sums = (0.0, 0.0, 0.0);
+fn measured(controller: &str, point: &Point) -> (f64, f64) {
+    let mut sums = (0.0, 0.0);
     for seed in 1..=3 {
         let outcome = run(&scenario(controller, point, seed));
         let link = crate::world::link(&outcome, "bottleneck");
         sums.0 += link.queue_packets.mean.expect("a queue") / 3.0;
         sums.1 += link.dropped as f64 / link.offered as f64 / 3.0;
-        sums.2 += link.utilisation.expect("a link that is used") / 3.0;
     }
     sums
 }
@@ -94,7 +93,7 @@ fn apart(found: f64, expected: f64) -> f64 {
 /// Fails unless mean queue and loss ratio are within 10 % of ns-2's.
 fn compare(kind: &str, points: &[Point]) {
     for point in points {
-        let (queue, loss, _) = measured(&format!("{{ kind = \"{kind}\", profile = \"ns2\" }}"), point);
+        let (queue, loss) = measured(&format!("{{ kind = \"{kind}\", profile = \"ns2\" }}"), point);
         let (rtt, flows) = (point.rtt_ms, point.flows);
         assert!(apart(queue, point.mean_queue) < 0.1, "{kind} {flows} x {rtt} ms: mean queue {queue}");
         assert!(apart(loss, point.loss_ratio) < 0.1, "{kind} {flows} x {rtt} ms: loss ratio {loss}");
@@ -102,11 +101,13 @@ fn compare(kind: &str, points: &[Point]) {
 }
 
 #[test]
+#[ignore = "long: make test-all"]
 fn tfrc_is_where_ns_2_is() {
     compare("tfrc", &TFRC);
 }
 
 #[test]
+#[ignore = "long: make test-all"]
 fn rap_is_where_ns_2_is() {
     // One flow at RTT 100 ms falls in step with an exact queue, in ns-2 and here: what is measured there is where it falls.
     let locked = |point: &&Point| point.rtt_ms == 100 && point.flows == 1;
@@ -119,26 +120,7 @@ fn rap_is_where_ns_2_is() {
 fn the_rfc_s_t_rto_is_where_the_profiles_differ_most() {
     // 8 flows at RTT 10 ms: without the floor under t_RTO the equation allows more, and more is lost.
     let point = &TFRC[4];
-    let (_, floored, _) = measured("{ kind = \"tfrc\", profile = \"ns2\" }", point);
-    let (_, plain, _) = measured("{ kind = \"tfrc\", profile = \"ns2\", t_rto_min = \"0s\" }", point);
+    let (_, floored) = measured("{ kind = \"tfrc\", profile = \"ns2\" }", point);
+    let (_, plain) = measured("{ kind = \"tfrc\", profile = \"ns2\", t_rto_min = \"0s\" }", point);
     assert!((1.5..=2.6).contains(&(plain / floored)), "{floored} with, {plain} without");
-}
-
-#[test]
-#[ignore = "prints the whole table beside ns-2's; minutes"]
-fn table() {
-    for (kind, points) in [("tfrc", TFRC), ("rap", RAP)] {
-        for point in &points {
-            let (queue, loss, use_) = measured(&format!("{{ kind = \"{kind}\", profile = \"ns2\" }}"), point);
-            println!(
-                "{kind} RTT {:3} ms, {} flows: queue {queue:6.3} ({:6.3}, x{:.3})  loss {loss:.5} ({:.5}, x{:.3})  use {use_:.4}",
-                point.rtt_ms,
-                point.flows,
-                point.mean_queue,
-                queue / point.mean_queue,
-                point.loss_ratio,
-                loss / point.loss_ratio
-            );
-        }
-    }
 }

@@ -125,6 +125,7 @@ fn cubic_s_equations_at_random_losses_end_in_reno_s_law() {
 
 /// Above p = 3e-4 the window is Reno's at this round trip (table 1), below it is the curve's.
 #[test]
+#[ignore = "long: make test-all"]
 fn cubic_has_the_windows_of_its_equations() {
     for (p, losses) in [(3e-5, 200.0), (1e-4, 500.0), (3e-4, 1000.0)] {
         check("cubic, curve", CUBIC, p, losses, ideal_cubic(p), 0.1);
@@ -152,6 +153,7 @@ fn ccid3_has_the_rate_of_its_equation() {
 
 /// RFC 4341 section 5 counts packets, not acknowledgements: one more for each window, half at a loss.
 #[test]
+#[ignore = "long: make test-all"]
 fn ccid2_has_the_rate_of_the_square_root_law() {
     for (p, losses) in LOW {
         check("ccid2", "controller = \"ccid2\"", p, losses, 1.31 / p.sqrt(), 0.12);

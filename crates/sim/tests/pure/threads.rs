@@ -19,6 +19,7 @@ fn shared(world: &Loaded, threads: usize, events: u64) -> (Outcome, u64) {
 
 proptest! {
     #[test]
+    #[ignore = "long: make test-all"]
     fn threads_change_no_bit(
         text in prop_oneof![3 => a_world(), 1 => a_quiet_world()],
         threads in 2usize..5,

@@ -37,6 +37,7 @@ fn link(rate: &str, noise: &str) -> String {
 }
 
 #[test]
+#[ignore = "long: make test-all"]
 fn where_nothing_changes_adaptive_loses_little() {
     for (rate, capacity) in [("\"700kbps\"", 0.7), ("\"3Mbps\"", 3.0), ("\"20Mbps\"", 20.0)] {
         let of = |profile| measured(profile, &link(rate, NOISE), false);

@@ -65,6 +65,7 @@ fn measured(profile: &str, network: &Network) -> (f64, f64) {
 }
 
 #[test]
+#[ignore = "long: make test-all"]
 fn adaptive_does_not_lose_where_nothing_changes() {
     let networks = networks();
     let (mut paper_delay, mut adaptive_delay, mut lost) = (0.0, 0.0, Vec::new());
