@@ -135,7 +135,7 @@ def short(tmp_path: Path) -> Path:
     for file in folder.glob("*.toml"):
         text = file.read_text().replace('duration = "100s"', 'duration = "2s"').replace('"10s"', '"1s"')
         text = re.sub(r"^delay = \[10, .*\]$", "delay = [10, 90]", text, flags=re.M)
-        text = re.sub(r"^bandwidth = \[.*\]$", "bandwidth = [30]", text, flags=re.M)
+        text = re.sub(r"^bandwidth = \[.*\]$", "bandwidth = [10, 30]", text, flags=re.M)
         file.write_text(re.sub(r"^seeds = .*$", "seeds = [1]", text, flags=re.M))
     return folder
 

@@ -30,18 +30,19 @@ pub struct Copies {
 }
 
 /// The shares of a packet that arrived or were lost, in whatever order one hears of them.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Shares {
     gone: u64,
-    arrived: bool,
-    /// When the last that was lost was missed.
-    missed: Time,
+    /// How many of them arrived.
+    arrived: u32,
+    /// When the last that was lost was missed, if one was.
+    missed: Option<Time>,
 }
 
 impl Copies {
     /// A packet, or a copy of it, arrives: whether another one had.
     fn arrived(&mut self, packet: &Packet) -> bool {
-        packet.share() != WHOLE && self.gone(packet, |shares| std::mem::replace(&mut shares.arrived, true)).0
+        packet.share() != WHOLE && self.gone(packet, None).arrived > 1
     }
 
     /// A packet, or a copy of it, is lost: when it was missed if none arrived and none is under way.
@@ -49,24 +50,22 @@ impl Copies {
         if packet.share() == WHOLE {
             return Some(missed);
         }
-        let ((arrived, missed), is_last) = self.gone(packet, |shares| {
-            shares.missed = shares.missed.max(missed);
-            (shares.arrived, shares.missed)
-        });
-        (is_last && !arrived).then_some(missed)
+        let shares = self.gone(packet, Some(missed));
+        shares.missed.filter(|_| shares.gone >= WHOLE && shares.arrived == 0)
     }
 
-    /// A share in a packet arrives or is lost. Answers what `note` says of the shares with it, and whether it was the last.
-    fn gone<R>(&mut self, packet: &Packet, note: impl FnOnce(&mut Shares) -> R) -> (R, bool) {
+    /// A share in a packet arrives, or is lost and `missed` then: the shares with it.
+    fn gone(&mut self, packet: &Packet, missed: Option<Time>) -> Shares {
         let key = (packet.sent, packet.content.number());
-        let shares = self.packets.entry(key).or_default();
-        let noted = note(shares);
-        shares.gone += packet.share();
-        let is_last = shares.gone >= WHOLE;
-        if is_last {
+        let kept = self.packets.entry(key).or_default();
+        kept.gone += packet.share();
+        kept.arrived += u32::from(missed.is_none());
+        kept.missed = kept.missed.max(missed);
+        let shares = *kept;
+        if shares.gone >= WHOLE {
             self.packets.remove(&key);
         }
-        (noted, is_last)
+        shares
     }
 }
 

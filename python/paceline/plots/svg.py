@@ -36,7 +36,7 @@ def _thinned(path: str) -> str:
 def _end(command: str) -> _Point | None:
     """Where a move or a line leads; None for curves and the path's end."""
     parts = command.split()
-    return (float(parts[1]), float(parts[2])) if len(parts) == 3 and parts[0] in "ML" else None
+    return (float(parts[1]), float(parts[2])) if len(parts) == 3 and parts[0] in ("M", "L") else None
 
 
 def _passed(before: _Point | None, middle: _Point | None, after: _Point) -> bool:

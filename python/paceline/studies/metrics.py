@@ -78,8 +78,7 @@ class Metric(Named, frozen=True, kw_only=True, tag_field="kind"):
         rows = frame[list(dict.fromkeys(["time_s", *columns]))]
         for what, name in only.items():
             if name is not None:
-                names = frame[what] if what in frame else frame["link"]
-                names = names.loc[rows.index]
+                names = frame[what if what in frame else "link"].loc[rows.index]
                 rows = rows[names == name]
                 if rows.empty:
                     raise DefinitionError(f"metrics.{self.name}", f"found {name!r}, {one_of(name, names.unique())}")

@@ -66,7 +66,7 @@ pub trait Copied: Copy + Debug {
     /// The stream it belongs to, if it is data.
     fn data(&self) -> Option<StreamId>;
 
-    /// A number that tells data from others of its flow that are sent at the same time.
+    /// A number that tells data from others of its flow that are sent at the same time; 0 of what only goes back.
     fn number(&self) -> u64 {
         0
     }
