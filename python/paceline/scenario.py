@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -52,6 +53,11 @@ class LoadedScenario:
 
     core: _core.Scenario
     folders: list[str]
+
+    @cached_property
+    def parameters(self) -> dict[str, tuple[bool | int | float | str, str | None]]:
+        """Every value of the scenario as resolved by its dotted path, in base units, with its unit."""
+        return self.core.parameters
 
 
 def read(

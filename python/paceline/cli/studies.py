@@ -29,6 +29,8 @@ BESIDE_BARS = 54
 """Letters before and behind the bars of a chart."""
 TABLES_PRINTED = 8
 """More tables than these stand in the report alone."""
+LINES_PRINTED = 40
+"""Longer tables stand there, too."""
 
 
 def run(options: StudyOptions, *, chart: bool, write_verdict: bool, strict: bool) -> bool:
@@ -138,7 +140,8 @@ def _print(result: StudyResult) -> None:
 
 def _print_tables(tables: Mapping[str, Cells]) -> None:
     for name, table in list(tables.items())[:TABLES_PRINTED]:
-        print(f"\n{name}\n\n{table}")
+        long = f"{len(table.lines)} lines, in the report\n"
+        print(f"\n{name}\n\n{table if len(table.lines) <= LINES_PRINTED else long}")
     if len(tables) > TABLES_PRINTED:
         print(f"{len(tables) - TABLES_PRINTED} tables more stand in the report")
 

@@ -68,14 +68,34 @@ class StudyOptions(SweepOptions):
     """A study, where its results go, and where its experiments run."""
 
     name: Annotated[str, typer.Argument(metavar="NAME", help="A study of `paceline list studies`, or its folder.")]
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE,...",
+            help="Run a part: levels of a factor, of `design` designs, of `half` a half of the cells; may be repeated.",
+        ),
+    ] = None
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[LABEL=]KIND[:PROFILE][,NAME=VALUE]...",
+            help="Compare this controller as well, in a study that compares controllers; may be repeated.",
+        ),
+    ] = None
 
     @cached_property
     def study(self) -> Study:
-        """The study as its folder defines it."""
+        """The study as its folder defines it, or the part of it that is wanted."""
         from paceline.studies.definition import load
 
+        wanted = {}
+        for text in self.only or ():
+            name, equals, values = text.partition("=")
+            if not equals or not values:
+                raise UsageError(f"--only {text}: expected NAME=VALUE, such as half=search")
+            wanted[name.strip()] = [value.strip() for value in values.split(",")]
         with expecting("study", [self.name]):
-            return load(self.name)
+            return load(self.name, only=wanted, also=self.also or ())
 
     def arguments(self, suffix: str = "") -> dict[str, Any]:
         """The arguments of the engine; the results go to `out/NAME`, with the suffix, unless a folder is named."""

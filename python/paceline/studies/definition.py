@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import filter as matching
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from paceline import disk, library
@@ -18,7 +20,8 @@ from paceline.overrides import as_pairs
 from paceline.plots import PLOTS
 from paceline.plots.study import Across, Against, Curves, Levels, Numbers, Picture
 from paceline.plots.study_series import Runs
-from paceline.studies import designs
+from paceline.studies import cells, designs
+from paceline.studies.cells import Cells
 from paceline.studies.designs import Design, DesignSpec, Experiment, Experiments, Grid, Seed
 from paceline.studies.external_runs import Recorded, RecordedSpec, from_published
 from paceline.studies.factors import Factor, Point
@@ -43,7 +46,8 @@ PictureSpec = Levels | Numbers | Against | Curves | Across | Runs
 
 MOST_CONDITIONS = 10_000
 """Experiments of a design that stand for conditions of a search: each set runs under each of them."""
-_OF_ROWS = ("name", "scenario", "data", "seeds", "factors", "designs", "experiments", "metrics", "without_data")
+_OF_ROWS = ("name", "scenario", "data", "seeds", "factors", "designs", "experiments", "metrics", "without_data",
+            "parameters")
 """Keys on which the rows depend; the others say how rows are judged and shown, or what is searched."""
 
 
@@ -69,6 +73,8 @@ class _Definition(TuningSpec, frozen=True, kw_only=True):
     macros: dict[str, str] = {}
     without_data: dict[str, Settings] = {}
     judged_without_data: tuple[str, ...] = ()
+    parameters: bool = True
+    cells: Cells | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,10 @@ class Study:
     """Readings of published figures, where the study looks for the set-up that comes nearest to them."""
     macros: dict[str, str]
     """Functions of SQL that its figures call."""
+    parameters: bool
+    """Whether rows have the parameters of their scenarios that differ."""
+    cells: Cells | None
+    """How its points are compared cell by cell, if they are."""
     tuning: Tuning | None
     """Its searches, if it has any."""
     identity: dict[str, Any]
@@ -148,8 +158,9 @@ class Study:
         place = bisect_right(self._ends, index)
         design = list(self.designs.values())[place]
         point, seed = divmod(index - (self._ends[place - 1] if place else 0), len(design.seeds))
-        own = design.point(point) if drawn is None else drawn
-        return Experiment(index, design, point + 1, design.seeds[seed], own)
+        number = point if design.numbers is None else design.numbers[point]
+        own = design.point(number) if drawn is None else drawn
+        return Experiment(index, design, number + 1, design.seeds[seed], own)
 
     def probes(self) -> Iterator[tuple[Experiment, str]]:
         """The first point of each design, and each value of each of its factors with all others at their defaults."""
@@ -187,7 +198,7 @@ def _spread(file: str, scenario: str, path: str) -> tuple[str, ...]:
         found = [
             (f"{begun}.{key}" if begun else key, table.get(key) if isinstance(table, Mapping) else None)
             for begun, table in found
-            for key in (table if part == "*" and isinstance(table, Mapping) else (part,))
+            for key in (matching(table, part) if "*" in part and isinstance(table, Mapping) else (part,))
         ]
     paths = tuple(one for one, _ in found)
     if any("*" in one for one in paths) or not paths:
@@ -195,8 +206,18 @@ def _spread(file: str, scenario: str, path: str) -> tuple[str, ...]:
     return paths
 
 
-def load(name: str | os.PathLike[str] | Study) -> Study:
+def load(
+    name: str | os.PathLike[str] | Study,
+    *,
+    only: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    also: Sequence[str] = (),
+) -> Study:
     """The study of that name, or in that folder; a study that was read is itself.
+
+    Args:
+        name: Its name, or the path of its folder.
+        only: Runs a part: of factors their levels by name, of `design` designs, of `half` a half of the cells.
+        also: Controllers that are compared as well, as `paceline compare` writes them.
 
     Raises:
         DataNotFound: There is no such study.
@@ -209,7 +230,9 @@ def load(name: str | os.PathLike[str] | Study) -> Study:
     try:
         text = decoded(path.read_bytes(), str(path))
         with told_with_line(path, text):
-            return _study(folder, text, loads(text))
+            table = loads(text)
+            study = _study(folder, text, cells.with_contenders(table, also) if also else table)
+            return cells.part(study, only) if only else study
     except TOMLDecodeError as error:
         raise StudyError(f"{path}: {error}") from None
 
@@ -272,9 +295,12 @@ def _study(folder: Path, text: str, table: Mapping[str, Any]) -> Study:
         tables={name: one.checked(factors, metrics) for name, one in read_all("tables", said.tables, Table).items()},
         nearest={name: read_reading(name, figures, drawn, metrics) for name, figures in said.nearest.items()},
         macros=said.macros,
+        parameters=said.parameters,
+        cells=None if said.cells is None else said.cells.checked(factors),
         tuning=None,
         identity={key: value for key, value in table.items() if key in _OF_ROWS}
         | {"order of factors": list(factors), "order of designs": list(drawn)}
+        | ({} if said.cells is None else {"cells": [said.cells.of, *said.cells.halves]})
         | {f"file {file}": hashlib.sha256(content.encode()).hexdigest()[:16] for file, content in scenarios.items()},
         judged_without_data=frozenset(said.judged_without_data),
     )
@@ -371,6 +397,8 @@ def _selections(study: Study) -> Iterator[tuple[str, str]]:
         for key, condition in (("of", table.of), ("beside", table.beside)):
             if condition is not None:
                 yield f"tables.{name}.{key}", condition
+    for name, condition in ({} if study.cells is None else study.cells.bad).items():
+        yield f"cells.bad.{name}", condition
     for name, picture in study.pictures.items():
         for where, condition in picture.selections():
             yield f"pictures.{name}.{where}", condition

@@ -260,9 +260,11 @@ class Design:
     """The design's settings of the scenario for all its points, as overrides."""
     substitutes: tuple[tuple[str, str], ...] = field(default=())
     """Replaces what the study's data would have given, where there is none."""
+    numbers: tuple[int, ...] | None = None
+    """The points that run, counted from 0, where only a part of the design does; None: all."""
 
     def __len__(self) -> int:
-        return self.spec.size(self)
+        return self.spec.size(self) if self.numbers is None else len(self.numbers)
 
     @property
     def kind(self) -> str:

@@ -18,7 +18,7 @@ from paceline.frames import find
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
 from paceline.scenario import data_folders
-from paceline.studies import experiment, nearest, results
+from paceline.studies import cells, experiment, nearest, results
 from paceline.studies.definition import Study, load
 from paceline.studies.experiment import Context, Files, Row
 from paceline.studies.judge import Comparison, comparison_csv, judged
@@ -274,10 +274,16 @@ def _compared(result: StudyResult, folder: OutputFolder) -> StudyResult:
     from paceline.studies.report import render
 
     study, rows = result.study, Rows(result.study)
-    tables = study.tables or (by_factor(study.drawn, study.metrics) if len(study) <= LARGEST_TOLD else {})
-    if tables or study.published or study.pictures or study.nearest:
+    tables = study.tables
+    if not tables and study.cells is None and len(study) <= LARGEST_TOLD:
+        tables = by_factor(study.drawn, study.metrics)
+    if tables or study.cells is not None or study.published or study.pictures or study.nearest:
         rows.fill(result.results_file)
     shown = {}
+    if study.cells is not None:
+        verdicts = cells.judged(study, rows)
+        folder.stage("cells.csv", verdicts.frame.to_csv(index=False, float_format="%.4g"))
+        shown = cells.tables(study, verdicts)
     for name, one in tables.items():
         with about(f"tables.{name}"):
             shown[name] = one.cells(rows, study.factors)

@@ -131,7 +131,8 @@ def measured(context: Context, index: int, point: Point | None = None) -> tuple[
         name: metric.value_in(file, result) if metric.world in (None, world) else None
         for name, metric in context.study.metrics.items()
     }
-    row.parameters = differing(loaded.core.parameters, context.usual)
+    if context.study.parameters:
+        row.parameters = differing(loaded.parameters, context.usual)
     if experiment.plots is None:
         return row, {}
     if experiment.is_named:

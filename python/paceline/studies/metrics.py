@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from fnmatch import filter as matching
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
-from paceline import _core
 from paceline.errors import one_of
 from paceline.frames import source_frames
 from paceline.series import moving_mean
@@ -17,12 +17,17 @@ from paceline.studies.real_time import WorldName
 from paceline.studies.spec import DefinitionError, Named
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import ArrayLike
 
     from paceline.result import Result
 
 Statistic = Annotated[str, Meta(pattern=r"^(min|max|mean|sum|count|p[0-9]{1,2})$")]
 Span = tuple[float, float]
+Array: TypeAlias = "np.ndarray[Any, Any]"
+Columns: TypeAlias = "dict[str, Array]"
+"""Columns of the time series by their names, `time_s` among them."""
 
 
 class Metric(Named, frozen=True, kw_only=True, tag_field="kind"):
@@ -52,17 +57,23 @@ class Metric(Named, frozen=True, kw_only=True, tag_field="kind"):
         raise NotImplementedError
 
     def _numbers(self, result: Result, path: str) -> list[float]:
-        """The numbers at a path of the summary, where `*` stands for every flow, say."""
+        """The numbers at a path of the summary, where `*` stands for every flow, and `call*` for those called so."""
         found: list[object] = [result.summary]
         for key in path.split("."):
             tables = [value for value in found if isinstance(value, dict)]
             for table in tables:
-                if key != "*" and key not in table:
+                if "*" not in key and key not in table:
                     raise DefinitionError(f"metrics.{self.name}", f"{path}: found {key!r}, {one_of(key, table)}")
-            found = [value for table in tables for value in (table.values() if key == "*" else (table[key],))]
+            found = [table[one] for table in tables for one in (matching(table, key) if "*" in key else (key,))]
         return [float(value) for value in found if isinstance(value, (int, float))]
 
     def _frame(self, result: Result, columns: Sequence[str], **only: str | None) -> pd.DataFrame:
+        """The same as a data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self._columns(result, columns, **only))
+
+    def _columns(self, result: Result, columns: Sequence[str], **only: str | None) -> Columns:
         """The columns with the times of their rows, of the flows' frame or else the links'.
 
         Args:
@@ -70,19 +81,21 @@ class Metric(Named, frozen=True, kw_only=True, tag_field="kind"):
             columns: Names of the columns.
             only: The flow (or link) and the stream whose rows count; None: all.
         """
-        frame = result.flows if columns[0] in result.flows else result.links
+        import pyarrow.compute as pc
+
+        table = result.flows_arrow if columns[0] in result.flows_arrow.column_names else result.links_arrow
         for column in columns:
-            if column not in frame:
-                known = [str(name) for name in (*result.flows, *result.links)]
+            if column not in table.column_names:
+                known = [*result.flows_arrow.column_names, *result.links_arrow.column_names]
                 raise DefinitionError(f"metrics.{self.name}", f"found column {column!r}, {one_of(column, known)}")
-        rows = frame[list(dict.fromkeys(["time_s", *columns]))]
         for what, name in only.items():
             if name is not None:
-                names = frame[what if what in frame else "link"].loc[rows.index]
-                rows = rows[names == name]
-                if rows.empty:
-                    raise DefinitionError(f"metrics.{self.name}", f"found {name!r}, {one_of(name, names.unique())}")
-        return rows
+                names = table[what if what in table.column_names else "link"]
+                table = table.filter(pc.equal(names, name))
+                if not len(table):
+                    known = names.unique().to_pylist()
+                    raise DefinitionError(f"metrics.{self.name}", f"found {name!r}, {one_of(name, known)}")
+        return {name: table[name].to_numpy() for name in ("time_s", *columns)}
 
 
 class _Sampled(Metric, frozen=True, kw_only=True):
@@ -97,13 +110,16 @@ class _Sampled(Metric, frozen=True, kw_only=True):
     stream: str | None = None
     """The stream whose rows count; None: all."""
 
-    def _samples(self, result: Result, columns: Sequence[str]) -> pd.DataFrame:
+    def _samples(self, result: Result, columns: Sequence[str]) -> Columns:
+        if self.largest_of is None and self.mean_over is None:
+            return self._columns(result, columns, flow=self.only, stream=self.stream)
         frame = self._frame(result, columns, flow=self.only, stream=self.stream)
         if self.largest_of is not None:
-            return frame.groupby(_blocks(frame["time_s"], self.largest_of))[["time_s", *columns]].max()
-        if self.mean_over is None:
-            return frame
-        return frame.assign(**{one: moving_mean(frame["time_s"], frame[one], self.mean_over) for one in columns})
+            frame = frame.groupby(_blocks(frame["time_s"], self.largest_of))[["time_s", *columns]].max()
+        elif self.mean_over is not None:
+            means = {one: moving_mean(frame["time_s"], frame[one], self.mean_over) for one in columns}
+            frame = frame.assign(**means)
+        return {name: frame[name].to_numpy() for name in frame}
 
 
 class Series(_Sampled, frozen=True, kw_only=True, tag="series"):
@@ -114,8 +130,8 @@ class Series(_Sampled, frozen=True, kw_only=True, tag="series"):
     spans: tuple[Span, ...] | None = None
 
     def compute(self, result: Result) -> float | None:
-        rows = _within(self._samples(result, [self.column]), self.spans)
-        return statistic(rows[self.column], self.statistic)
+        found = self._samples(result, [self.column])
+        return statistic(found[self.column][_within(found["time_s"], self.spans)], self.statistic)
 
 
 class SeriesRatio(_Sampled, frozen=True, kw_only=True, tag="series-ratio"):
@@ -127,9 +143,10 @@ class SeriesRatio(_Sampled, frozen=True, kw_only=True, tag="series-ratio"):
     second: Span
 
     def compute(self, result: Result) -> float | None:
-        frame = self._samples(result, [self.column])
+        found = self._samples(result, [self.column])
         first, second = (
-            statistic(_span(frame, *span)[self.column], self.statistic) for span in (self.first, self.second)
+            statistic(found[self.column][_within(found["time_s"], [span])], self.statistic)
+            for span in (self.first, self.second)
         )
         return second / first if first and second is not None else None
 
@@ -142,9 +159,10 @@ class Difference(_Sampled, frozen=True, kw_only=True, tag="difference"):
     spans: tuple[Span, ...] | None = None
 
     def compute(self, result: Result) -> float | None:
-        rows = _within(self._samples(result, [self.a, self.b]), self.spans)
-        mean = float(rows[self.a].mean())
-        return float((rows[self.a] - rows[self.b]).abs().mean()) / mean if mean else None
+        found = self._samples(result, [self.a, self.b])
+        a, b = (found[name][_within(found["time_s"], self.spans)] for name in (self.a, self.b))
+        mean, distance = statistic(a, "mean"), statistic(abs(a - b), "mean")
+        return distance / mean if mean and distance is not None else None
 
 
 class Correlation(Metric, frozen=True, kw_only=True, tag="correlation"):
@@ -160,7 +178,7 @@ class Correlation(Metric, frozen=True, kw_only=True, tag="correlation"):
     def compute(self, result: Result) -> float | None:
         columns = (self.a, self.b)
         of_flows = [self._frame(result, columns, flow=flow) for flow in self.flows or (None,)]
-        rows = [_within(frame, self.spans).dropna() for frame in of_flows]
+        rows = [frame[_within(frame["time_s"].to_numpy(), self.spans)].dropna() for frame in of_flows]
         first, second = (
             one.groupby(_blocks(one["time_s"], self.smooth))[column].mean()
             for one, column in zip((rows[0], rows[-1]), columns, strict=True)
@@ -196,9 +214,7 @@ class SummaryOver(Metric, frozen=True, kw_only=True, tag="summary-over"):
     statistic: Statistic
 
     def compute(self, result: Result) -> float | None:
-        import pandas as pd
-
-        return statistic(pd.Series(self._numbers(result, self.path), dtype=float), self.statistic)
+        return statistic(self._numbers(result, self.path), self.statistic)
 
 
 class Until(Metric, frozen=True, kw_only=True, tag="until"):
@@ -224,6 +240,22 @@ class Until(Metric, frozen=True, kw_only=True, tag="until"):
         return float(frame["time_s"][kept].min()) - self.start if kept.any() else None
 
 
+class Longest(_Sampled, frozen=True, kw_only=True, tag="longest"):
+    """The longest time in seconds for which a column stays at a value or below."""
+
+    column: str
+    at_most: float
+
+    def compute(self, result: Result) -> float | None:
+        import numpy as np
+
+        found = self._samples(result, [self.column])
+        times = np.concatenate([[0.0], found["time_s"]])
+        # Where samples are above the value; between two such places lies a stretch.
+        above = np.flatnonzero(~(found[self.column] <= self.at_most)) + 1
+        return float(np.diff([0.0, *np.column_stack([times[above - 1], times[above]]).ravel(), times[-1]])[::2].max())
+
+
 class Frames(Metric, frozen=True, kw_only=True, tag="frames"):
     """A statistic of the sizes of the frames that the first encoder was given."""
 
@@ -232,8 +264,6 @@ class Frames(Metric, frozen=True, kw_only=True, tag="frames"):
     """How many frames `encoded-loss` looks at."""
 
     def compute(self, result: Result) -> float | None:
-        import pandas as pd
-
         source = source_frames(result)
         if source is None:
             return None
@@ -241,11 +271,12 @@ class Frames(Metric, frozen=True, kw_only=True, tag="frames"):
             return len(source.sizes) / source.fps
         if self.statistic == "encoded-loss":
             return self._encoded_loss(result, source.sizes, source.fps)
-        return statistic(pd.Series(source.sizes), self.statistic)
+        return statistic(source.sizes, self.statistic)
 
     def _encoded_loss(self, result: Result, sizes: Sequence[float], fps: float) -> float | None:
         """By which part the first frames were encoded smaller than they are in the trace."""
-        encoded = statistic(_span(result.flows, 0.0, self.first_frames / fps)["frame_bytes"], "mean")
+        found = self._columns(result, ["frame_bytes"])
+        encoded = statistic(found["frame_bytes"][_within(found["time_s"], [(0.0, self.first_frames / fps)])], "mean")
         whole = sum(sizes[: self.first_frames]) / self.first_frames
         return None if encoded is None else 1.0 - encoded / whole
 
@@ -256,32 +287,29 @@ class LinkTrace(Metric, frozen=True, kw_only=True, tag="link-trace"):
     statistic: Statistic
 
     def compute(self, result: Result) -> float | None:
-        import pandas as pd
-
         from paceline.fitting.recordings import rate_samples
 
         folders = result.loaded.folders if result.loaded is not None else []
         for link in result.settings.get("links", {}).values():
             for trace in _traces(link.get("rate")):
-                return statistic(pd.Series(rate_samples(trace, folders)), self.statistic)
+                return statistic(rate_samples(trace, folders), self.statistic)
         return None
 
 
 class Setting(Metric, frozen=True, kw_only=True, tag="setting"):
     """A value of the scenario as it was run, in base units: seconds, bit/s, bytes."""
 
-    path: str
+    path: str | tuple[str, ...]
+    """Where it stands, or several places, of which the first counts that the scenario has; `*` stands for any flow."""
 
     def compute(self, result: Result) -> float | None:
-        value: object = result.settings
-        for key in self.path.split("."):
-            if not isinstance(value, dict) or key not in value:
-                return None
-            value = value[key]
-        if isinstance(value, str):
-            found = _core.quantity(value)
-            return None if found is None else found[0]
-        return float(value) if isinstance(value, (bool, int, float)) else None
+        known = {} if result.loaded is None else result.loaded.parameters
+        for path in (self.path,) if isinstance(self.path, str) else self.path:
+            for found in matching(known, path) if "*" in path else (path,):
+                value, _ = known.get(found, (None, None))
+                if isinstance(value, (bool, int, float)):
+                    return float(value)
+        return None
 
 
 class Parameters(Metric, frozen=True, kw_only=True, tag="parameters"):
@@ -295,32 +323,32 @@ class Parameters(Metric, frozen=True, kw_only=True, tag="parameters"):
 
 
 MetricSpec = (
-    Series | SeriesRatio | Difference | Correlation | Summary | SummaryRatio | SummaryOver | Until | Frames
-    | LinkTrace | Setting | Parameters
+    Series | SeriesRatio | Difference | Correlation | Summary | SummaryRatio | SummaryOver | Until | Longest
+    | Frames | LinkTrace | Setting | Parameters
 )  # fmt: skip
 
 
-def statistic(values: pd.Series[float], name: str) -> float | None:
+def statistic(values: ArrayLike, name: str) -> float | None:
     """A statistic by its name, of the values that exist."""
-    present = values.dropna()
-    if present.empty:
+    import numpy as np
+
+    present = np.asarray(values, dtype=float)
+    present = present[~np.isnan(present)]
+    if not len(present):
         return None
     if name.startswith("p"):
-        return float(present.quantile(int(name[1:]) / 100))
-    return float(getattr(present, name)())
+        return float(np.quantile(present, int(name[1:]) / 100))
+    return float(len(present) if name == "count" else getattr(np, name)(present))
 
 
-def _span(frame: pd.DataFrame, start: float, end: float) -> pd.DataFrame:
-    """The samples whose interval ends after `start` and not after `end`."""
+def _within(times: Array, spans: Sequence[Span] | None) -> Array:
+    """Whether each sample, named by its end, lies in one of the spans; in the whole run where there are none."""
+    import numpy as np
+
     slack = 1e-9
-    return frame[(frame["time_s"] > start + slack) & (frame["time_s"] <= end + slack)]
-
-
-def _within(frame: pd.DataFrame, spans: tuple[Span, ...] | None) -> pd.DataFrame:
-    """The samples of the spans that a metric is about; of the whole run where it names none."""
-    import pandas as pd
-
-    return frame if spans is None else pd.concat([_span(frame, start, end) for start, end in spans])
+    inside = [(times > start + slack) & (times <= end + slack) for start, end in spans or ()]
+    found: Array = np.ones(len(times), dtype=bool) if spans is None else np.any(inside, axis=0)
+    return found
 
 
 def _blocks(times: pd.Series[float], seconds: float) -> pd.Series[int]:

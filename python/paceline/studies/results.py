@@ -32,6 +32,8 @@ LEADING = (
     "experiment", "title", "design", "number", "seed", "varied", "level", "version", "data", "error", "command",
 )  # fmt: skip
 """The first columns; then the factors, the metrics, further figures and the scenario's parameters."""
+OF_CELLS = ("cell", "half")
+"""Further first columns of a study that compares cell by cell."""
 PARAMETER = "parameter."
 """Begins the name of a parameter's column."""
 CONSTANTS = b"paceline.parameters"
@@ -64,8 +66,9 @@ class Schema:
         import pyarrow as pa
 
         whole = ("number", "seed", "level")
-        fields = [pa.field(name, pa.int64() if name in whole else pa.string()) for name in LEADING]
         study, usual = self._context.study, self._context.usual
+        leading = LEADING if study.cells is None else (*LEADING, *OF_CELLS)
+        fields = [pa.field(name, pa.int64() if name in whole else pa.string()) for name in leading]
         for name, factor in study.factors.items():
             kind = pa.float64() if is_number(factor) else pa.string()
             fields.append(pa.field(f"factor.{name}", kind, metadata=_unit(factor.unit)))
@@ -126,6 +129,9 @@ class Schema:
             "error": row.error,
             "command": context.command(experiment),
         }
+        if context.study.cells is not None:
+            found["cell"] = context.study.cells.cell(experiment.design.name, experiment.point, context.study.factors)
+            found["half"] = context.study.cells.half(found["cell"])
         for name, factor in context.study.factors.items():
             found[f"factor.{name}"] = experiment.point.get(name, factor.default)
         found |= {f"metric.{name}": value for name, value in row.metrics.items()}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LEADING = {
     "experiment": "VARCHAR", "design": "VARCHAR", "number": "BIGINT", "seed": "BIGINT", "varied": "VARCHAR",
-    "level": "BIGINT", "error": "VARCHAR",
+    "level": "BIGINT", "error": "VARCHAR", "cell": "VARCHAR", "half": "VARCHAR",
 }  # fmt: skip
 
 

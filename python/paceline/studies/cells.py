@@ -1,0 +1,176 @@
+"""Cells: a study's conditions, under each of which something is compared, such as controllers, and is good or bad.
+
+A cell is a point of a design without the factor that is compared. Its name says the design and the other factors, so
+that it stays the same when designs, levels or controllers are added. A digest of the name parts the cells into two
+halves: one to search constants on, one to judge them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from paceline.errors import UsageError, one_of
+from paceline.studies import markdown
+from paceline.studies.factors import Factor, Point
+from paceline.studies.spec import DefinitionError, Spec, expect_known
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from paceline.studies.definition import Study
+    from paceline.studies.rows import Rows
+
+FAILED = "failed"
+"""The fault of a run that ended with an error."""
+
+
+class Cells(Spec, frozen=True, kw_only=True):
+    """What is compared in each cell, and when it is bad there."""
+
+    of: str
+    """The factor whose levels are compared."""
+    halves: tuple[str, str] = ("search", "held-out")
+    """Names of the two halves of the cells."""
+    bad: dict[str, str]
+    """Faults by name: the condition in SQL of the rows that have it."""
+
+    def checked(self, factors: Mapping[str, Factor]) -> Cells:
+        """The same, if the study has the factor."""
+        expect_known("cells.of", self.of, factors)
+        if FAILED in self.bad:
+            raise DefinitionError(f"cells.bad.{FAILED}", "found the fault of a run that failed, expected another name")
+        return self
+
+    def cell(self, design: str, point: Point, factors: Mapping[str, Factor]) -> str:
+        """The name of the cell that a point of a design lies in."""
+        return " ".join([design, *(f"{k}={v}{factors[k].unit}" for k, v in point.items() if k != self.of)])
+
+    def half(self, cell: str) -> str:
+        """The half that a cell belongs to."""
+        return self.halves[hashlib.sha256(cell.encode()).digest()[0] % 2]
+
+
+def with_contenders(table: Mapping[str, Any], also: Sequence[str]) -> dict[str, Any]:
+    """The table of a definition with further controllers to compare, written as `paceline compare` has them.
+
+    Raises:
+        UsageError: The study compares no controllers, or one of them is written wrongly.
+    """
+    from paceline.comparison.contenders import contenders
+
+    of = table.get("cells", {}).get("of")
+    factor = table.get("factors", {}).get(of, {})
+    sets = factor.get("sets", {})
+    paths = [path for settings in sets.values() for path in settings if path.endswith(".controller")]
+    if not paths:
+        raise UsageError(f"--also {also[0]}: found a study that compares no controllers cell by cell, expected one")
+    flow = paths[0].removesuffix("controller")
+    added = {}
+    for one in contenders(also):
+        if one.label in sets:
+            raise UsageError(f"--also: found {one.label!r}, which the study has, expected another label: other=...")
+        own = {f"{flow}{key}": value for key, value in one.flow.items()}
+        added[one.label] = {f"{flow}controller": one.controller, **own}
+    changed = {**factor, "sets": {**sets, **added}}
+    return {**table, "factors": {**table["factors"], of: changed}}
+
+
+def part(study: Study, only: Mapping[str, Sequence[str]]) -> Study:
+    """The study with those of its experiments alone that are wanted.
+
+    Raises:
+        UsageError: There is no such factor, level, design or half, or no experiment is left.
+    """
+    known: dict[str, Sequence[str]] = {
+        name: [str(value) for value in factor.values] for name, factor in study.factors.items()
+    }
+    known["design"] = list(study.designs)
+    if study.cells is not None:
+        known["half"] = study.cells.halves
+    for name, values in only.items():
+        if name not in known:
+            raise UsageError(f"--only {name}: found {name!r}, {one_of(name, known)}")
+        for value in values:
+            if value not in known[name] and known[name]:
+                raise UsageError(f"--only {name}={value}: found {value!r}, {one_of(value, known[name])}")
+
+    def wanted(design: str, point: Point) -> bool:
+        found: dict[str, object] = {"design": design, **point}
+        if "half" in only and study.cells is not None:
+            found["half"] = study.cells.half(study.cells.cell(design, point, study.factors))
+        return all(str(found.get(name)) in values for name, values in only.items())
+
+    designs = {}
+    for name, design in study.designs.items():
+        numbers = tuple(number for number in range(len(design)) if wanted(name, design.point(number)))
+        if numbers:
+            designs[name] = replace(design, numbers=numbers)
+    if not designs:
+        said = " ".join(f"{name}={','.join(values)}" for name, values in only.items())
+        raise UsageError(f"--only {said}: found no experiment that is so, expected some")
+    return replace(study, designs=designs, identity=study.identity | {"only": {k: sorted(v) for k, v in only.items()}})
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on each level in each cell."""
+
+    of: str
+    levels: tuple[str, ...]
+    """The levels that ran, in the factor's order."""
+    frame: pd.DataFrame
+    """A line for each cell and level: `cell`, `design`, `half`, the level in `of`, `good`, the share of the seeds that
+    have each fault, and the mean of each metric."""
+    faults: tuple[str, ...]
+
+
+def judged(study: Study, rows: Rows) -> Judged:
+    """The verdict on each level in each cell: good if more than half of its seeds have no fault."""
+    import pandas as pd
+
+    cells = study.cells
+    assert cells is not None
+    keys = ["design", "number", "seed"]
+    frame = rows.frame("cell IS NOT NULL")[[*keys, "cell", "half", cells.of, "error", *study.metrics]]
+    faults = pd.DataFrame({FAILED: frame["error"].notna()})
+    index = pd.MultiIndex.from_frame(frame[keys])
+    for name, condition in cells.bad.items():
+        found = rows.frame(condition)[keys]
+        faults[name] = index.isin(pd.MultiIndex.from_frame(found)) & ~faults[FAILED]
+    frame = pd.concat([frame, faults.astype(float)], axis=1)
+    frame["good"] = (~faults.any(axis=1)).astype(float)
+    means = frame.groupby(["cell", "design", "half", cells.of], sort=False)[["good", *faults, *study.metrics]].mean().reset_index()
+    means["good"] = means["good"] > 0.5
+    present = set(means[cells.of])
+    levels = tuple(str(level) for level in study.factors[cells.of].values if level in present)
+    return Judged(cells.of, levels, means, tuple(faults))
+
+
+BEST = "best of each"
+"""The column of the cells in which any level is good."""
+
+
+def tables(study: Study, found: Judged) -> dict[str, markdown.Cells]:
+    """Shares of good cells by design and by half, faults of each level, and the cells in which none is good."""
+    good = found.frame.pivot(index=["design", "half", "cell"], columns=found.of, values="good")[list(found.levels)]
+    good[BEST] = good.any(axis=1)
+    place = good.index.get_level_values
+    parts = [(name, place("design") == name) for name in study.designs if name in set(place("design"))]
+    parts += [(f"all, {half}", place("half") == half) for half in (study.cells.halves if study.cells else ())]
+    parts.append(("all", place("design") != ""))
+    shares = [[name, str(len(good[own])), *map(_percent, good[own].mean())] for name, own in parts if own.any()]
+    by_level = found.frame.groupby(found.of)[list(found.faults)].mean()
+    faults = [[fault, *(_percent(by_level.loc[level, fault]) for level in found.levels)] for fault in found.faults]
+    none = good[~good[BEST]].reset_index()
+    return {
+        "good-cells": markdown.Cells(["good cells, %", "cells", *good], shares),
+        "faults": markdown.Cells(["cells with the fault, %", *found.levels], faults),
+        "nobody": markdown.Cells(["cells in which none is good"], [[cell] for cell in none["cell"]]),
+    }
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}"
