@@ -64,16 +64,18 @@ def with_contenders(table: Mapping[str, Any], also: Sequence[str]) -> dict[str, 
     of = table.get("cells", {}).get("of")
     factor = table.get("factors", {}).get(of, {})
     sets = factor.get("sets", {})
-    paths = [path for settings in sets.values() for path in settings if path.endswith(".controller")]
-    if not paths:
+    known = [(path, settings) for settings in sets.values() for path in settings if path.endswith(".controller")]
+    if not known:
         raise UsageError(f"--also {also[0]}: found a study that compares no controllers cell by cell, expected one")
-    flow = paths[0].removesuffix("controller")
+    place = known[0][0]
     added = {}
     for one in contenders(also):
         if one.label in sets:
             raise UsageError(f"--also: found {one.label!r}, which the study has, expected another label: other=...")
-        own = {f"{flow}{key}": value for key, value in one.flow.items()}
-        added[one.label] = {f"{flow}controller": one.controller, **own}
+        # What the study says of a controller of the same kind holds, too.
+        alike: Mapping[str, Any] = next((own for path, own in known if own[path]["kind"] == one.controller["kind"]), {})
+        own = {f"{place.removesuffix('controller')}{key}": value for key, value in one.flow.items()}
+        added[one.label] = {**alike, place: one.controller, **own}
     changed = {**factor, "sets": {**sets, **added}}
     return {**table, "factors": {**table["factors"], of: changed}}
 
@@ -142,11 +144,15 @@ def judged(study: Study, rows: Rows) -> Judged:
         faults[name] = index.isin(pd.MultiIndex.from_frame(found)) & ~faults[FAILED]
     frame = pd.concat([frame, faults.astype(float)], axis=1)
     frame["good"] = (~faults.any(axis=1)).astype(float)
-    means = frame.groupby(["cell", "design", "half", cells.of], sort=False)[["good", *faults, *study.metrics]].mean().reset_index()
+    means = (
+        frame.groupby(["cell", "design", "half", cells.of], sort=False)[["good", *faults, *study.metrics]]
+        .mean()
+        .reset_index()
+    )
     means["good"] = means["good"] > 0.5
     present = set(means[cells.of])
     levels = tuple(str(level) for level in study.factors[cells.of].values if level in present)
-    return Judged(cells.of, levels, means, tuple(faults))
+    return Judged(cells.of, levels, means, (FAILED, *cells.bad))
 
 
 BEST = "best of each"
@@ -162,8 +168,8 @@ def tables(study: Study, found: Judged) -> dict[str, markdown.Cells]:
     parts += [(f"all, {half}", place("half") == half) for half in (study.cells.halves if study.cells else ())]
     parts.append(("all", place("design") != ""))
     shares = [[name, str(len(good[own])), *map(_percent, good[own].mean())] for name, own in parts if own.any()]
-    by_level = found.frame.groupby(found.of)[list(found.faults)].mean()
-    faults = [[fault, *(_percent(by_level.loc[level, fault]) for level in found.levels)] for fault in found.faults]
+    by_level = found.frame.groupby(found.of)[list(found.faults)].mean().loc[list(found.levels)]
+    faults = [[fault, *map(_percent, by_level[fault])] for fault in found.faults]
     none = good[~good[BEST]].reset_index()
     return {
         "good-cells": markdown.Cells(["good cells, %", "cells", *good], shares),

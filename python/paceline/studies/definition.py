@@ -46,8 +46,18 @@ PictureSpec = Levels | Numbers | Against | Curves | Across | Runs
 
 MOST_CONDITIONS = 10_000
 """Experiments of a design that stand for conditions of a search: each set runs under each of them."""
-_OF_ROWS = ("name", "scenario", "data", "seeds", "factors", "designs", "experiments", "metrics", "without_data",
-            "parameters")
+_OF_ROWS = (
+    "name",
+    "scenario",
+    "data",
+    "seeds",
+    "factors",
+    "designs",
+    "experiments",
+    "metrics",
+    "without_data",
+    "parameters",
+)
 """Keys on which the rows depend; the others say how rows are judged and shown, or what is searched."""
 
 
@@ -106,16 +116,16 @@ class Study:
     """Readings of published figures, where the study looks for the set-up that comes nearest to them."""
     macros: dict[str, str]
     """Functions of SQL that its figures call."""
-    parameters: bool
-    """Whether rows have the parameters of their scenarios that differ."""
-    cells: Cells | None
-    """How its points are compared cell by cell, if they are."""
     tuning: Tuning | None
     """Its searches, if it has any."""
     identity: dict[str, Any]
     """All that its rows depend on, as plain data: a study with another identity may give other rows."""
     judged_without_data: frozenset[str] = frozenset()
     """Published figures, by their ids, that do not depend on the recordings."""
+    parameters: bool = True
+    """Whether rows have the parameters of their scenarios that differ."""
+    cells: Cells | None = None
+    """How its points are compared cell by cell, if they are."""
 
     def __len__(self) -> int:
         return self._ends[-1] if self.designs else 0

@@ -119,7 +119,7 @@ class _Sampled(Metric, frozen=True, kw_only=True):
         elif self.mean_over is not None:
             means = {one: moving_mean(frame["time_s"], frame[one], self.mean_over) for one in columns}
             frame = frame.assign(**means)
-        return {name: frame[name].to_numpy() for name in frame}
+        return {name: frame[name].to_numpy() for name in ("time_s", *columns)}
 
 
 class Series(_Sampled, frozen=True, kw_only=True, tag="series"):
