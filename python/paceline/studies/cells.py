@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from paceline.errors import UsageError, one_of
@@ -36,10 +37,14 @@ class Cells(Spec, frozen=True, kw_only=True):
     """Names of the two halves of the cells."""
     bad: dict[str, str]
     """Faults by name: the condition in SQL of the rows that have it."""
+    named: tuple[str, ...] = ()
+    """Faults whose cells the report names, beside those of runs that failed."""
 
     def checked(self, factors: Mapping[str, Factor]) -> Cells:
         """The same, if the study has the factor."""
         expect_known("cells.of", self.of, factors)
+        for fault in self.named:
+            expect_known("cells.named", fault, self.bad)
         if FAILED in self.bad:
             raise DefinitionError(f"cells.bad.{FAILED}", "found the fault of a run that failed, expected another name")
         return self
@@ -73,11 +78,16 @@ def with_contenders(table: Mapping[str, Any], also: Sequence[str]) -> dict[str, 
         if one.label in sets:
             raise UsageError(f"--also: found {one.label!r}, which the study has, expected another label: other=...")
         # What the study says of a controller of the same kind holds, too.
-        alike: Mapping[str, Any] = next((own for path, own in known if own[path]["kind"] == one.controller["kind"]), {})
+        kind = one.controller["kind"]
+        alike: Mapping[str, Any] = next((own for path, own in known if _kind(own[path]) == kind), {})
         own = {f"{place.removesuffix('controller')}{key}": value for key, value in one.flow.items()}
         added[one.label] = {**alike, place: one.controller, **own}
     changed = {**factor, "sets": {**sets, **added}}
     return {**table, "factors": {**table["factors"], of: changed}}
+
+
+def _kind(controller: object) -> object:
+    return controller.get("kind") if isinstance(controller, Mapping) else controller
 
 
 def part(study: Study, only: Mapping[str, Sequence[str]]) -> Study:
@@ -113,7 +123,9 @@ def part(study: Study, only: Mapping[str, Sequence[str]]) -> Study:
     if not designs:
         said = " ".join(f"{name}={','.join(values)}" for name, values in only.items())
         raise UsageError(f"--only {said}: found no experiment that is so, expected some")
-    return replace(study, designs=designs, identity=study.identity | {"only": {k: sorted(v) for k, v in only.items()}})
+    pictures = {name: one for name, one in study.pictures.items() if getattr(one, "design", None) in (None, *designs)}
+    identity = study.identity | {"only": {name: sorted(values) for name, values in only.items()}}
+    return replace(study, designs=designs, pictures=pictures, identity=identity)
 
 
 @dataclass(frozen=True)
@@ -128,6 +140,13 @@ class Judged:
     have each fault, and the mean of each metric."""
     faults: tuple[str, ...]
 
+    @cached_property
+    def good(self) -> pd.DataFrame:
+        """Whether each level, a column of its own, is good in each cell, by `design`, `half` and `cell`."""
+        index = ["design", "half", "cell"]
+        found = self.frame.pivot(index=index, columns=self.of, values="good")[list(self.levels)]
+        return found.fillna(False).astype(bool)
+
 
 def judged(study: Study, rows: Rows) -> Judged:
     """The verdict on each level in each cell: good if more than half of its seeds have no fault."""
@@ -136,46 +155,77 @@ def judged(study: Study, rows: Rows) -> Judged:
     cells = study.cells
     assert cells is not None
     keys = ["design", "number", "seed"]
-    frame = rows.frame("cell IS NOT NULL")[[*keys, "cell", "half", cells.of, "error", *study.metrics]]
+    frame = rows.frame("cell IS NOT NULL")
     faults = pd.DataFrame({FAILED: frame["error"].notna()})
     index = pd.MultiIndex.from_frame(frame[keys])
     for name, condition in cells.bad.items():
         found = rows.frame(condition)[keys]
         faults[name] = index.isin(pd.MultiIndex.from_frame(found)) & ~faults[FAILED]
-    frame = pd.concat([frame, faults.astype(float)], axis=1)
-    frame["good"] = (~faults.any(axis=1)).astype(float)
-    means = (
-        frame.groupby(["cell", "design", "half", cells.of], sort=False)[["good", *faults, *study.metrics]]
-        .mean()
-        .reset_index()
-    )
+    place = ["cell", "design", "half", cells.of]
+    figures = pd.concat([frame[[*place, *study.metrics]], faults.astype(float)], axis=1)
+    figures["good"] = (~faults.any(axis=1)).astype(float)
+    means = figures.groupby(place, sort=False)[["good", *faults, *study.metrics]].mean().reset_index()
     means["good"] = means["good"] > 0.5
+    others = [name for name in study.factors if name != cells.of]
+    means = means.merge(frame.drop_duplicates("cell")[["cell", *others]], on="cell")
     present = set(means[cells.of])
     levels = tuple(str(level) for level in study.factors[cells.of].values if level in present)
     return Judged(cells.of, levels, means, (FAILED, *cells.bad))
 
 
-BEST = "best of each"
+BEST = "any of them"
 """The column of the cells in which any level is good."""
+SHOWN = 3
+"""Levels that the table of the best in each design names."""
 
 
 def tables(study: Study, found: Judged) -> dict[str, markdown.Cells]:
-    """Shares of good cells by design and by half, faults of each level, and the cells in which none is good."""
-    good = found.frame.pivot(index=["design", "half", "cell"], columns=found.of, values="good")[list(found.levels)]
-    good[BEST] = good.any(axis=1)
+    """What a reader wants to know: shares of good cells, who is best where, and where none is good."""
+    good, levels = found.good, list(found.levels)
     place = good.index.get_level_values
-    parts = [(name, place("design") == name) for name in study.designs if name in set(place("design"))]
-    parts += [(f"all, {half}", place("half") == half) for half in (study.cells.halves if study.cells else ())]
+    designs = [name for name in study.designs if name in set(place("design"))]
+    parts = [(study.designs[name].title, place("design") == name) for name in designs]
+    halves = () if study.cells is None else study.cells.halves
+    parts += [(f"all, {half}", place("half") == half) for half in halves if half in set(place("half"))]
     parts.append(("all", place("design") != ""))
-    shares = [[name, str(len(good[own])), *map(_percent, good[own].mean())] for name, own in parts if own.any()]
-    by_level = found.frame.groupby(found.of)[list(found.faults)].mean().loc[list(found.levels)]
+    means = [(name, len(good[own]), good[own].mean(), good[own].any(axis=1).mean()) for name, own in parts]
+    shares = [[name, str(count), *map(_percent, own), _percent(any_)] for name, count, own, any_ in means]
+    best = [
+        [name, *(f"{level} {_percent(share)}" for level, share in own.nlargest(SHOWN).items())]
+        for name, _, own, _ in means
+    ]
+    by_level = found.frame.groupby(found.of)[list(found.faults)].mean().loc[levels]
     faults = [[fault, *map(_percent, by_level[fault])] for fault in found.faults]
-    none = good[~good[BEST]].reset_index()
-    return {
-        "good-cells": markdown.Cells(["good cells, %", "cells", *good], shares),
-        "faults": markdown.Cells(["cells with the fault, %", *found.levels], faults),
-        "nobody": markdown.Cells(["cells in which none is good"], [[cell] for cell in none["cell"]]),
+    told = (FAILED, *(() if study.cells is None else study.cells.named))
+    broken = [
+        [fault, *map(str, line)]
+        for fault in told
+        for line in found.frame.loc[found.frame[fault] > 0, [found.of, "cell"]].itertuples(index=False)
+    ]
+    nobody = [[cell] for cell in good.index[~good.any(axis=1)].get_level_values("cell")]
+    shown = {
+        "good-cells": markdown.Cells(["good cells, %", "cells", *levels, BEST], shares),
+        "faults": markdown.Cells(["cells with the fault, %", *levels], faults),
+        "broken": markdown.Cells(["fault of a seed or more", found.of, "cell"], broken),
+        "nobody": markdown.Cells(["cells in which none is good"], nobody),
     }
+    if len(levels) > 1:
+        shown["best"] = markdown.Cells(["cells", *("first", "second", "third")[: len(levels)]], best)
+        shown["cover"] = markdown.Cells(
+            ["added to those above", "cells in which one is good, %", "it alone"], _cover(good)
+        )
+    return shown
+
+
+def _cover(good: pd.DataFrame) -> list[list[str]]:
+    """Levels in the order in which each adds the most good cells to those before it."""
+    covered, left, lines = good.iloc[:, 0] & False, list(good), []
+    while left:
+        level = max(left, key=lambda one: (good[one] & ~covered).sum())
+        covered, left = covered | good[level], [one for one in left if one != level]
+        alone = int((good[level] & (good.sum(axis=1) == 1)).sum())
+        lines.append([level, _percent(covered.mean()), str(alone)])
+    return lines
 
 
 def _percent(share: float) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from paceline.errors import DataNotFound, PacelineError, ScenarioError, StudyError, UsageError
+from paceline.errors import DataNotFound, ScenarioError, StudyError, UsageError
 from paceline.frames import find
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
@@ -167,8 +167,8 @@ def _first_rows(context: Context) -> dict[int, tuple[Row, Files]]:
         except DefinitionError as error:
             line = line_of(study.text, error.where)
             raise StudyError(f"{study.folder / 'study.toml'}{f':{line}' if line else ''}: {error}") from None
-        except PacelineError as error:
-            found[index] = (Row(index, error=str(error)), {})
+        except Exception as error:
+            found[index] = (experiment.failed(context, index, error), {})
     return found
 
 
@@ -281,9 +281,10 @@ def _compared(result: StudyResult, folder: OutputFolder) -> StudyResult:
         rows.fill(result.results_file)
     shown = {}
     if study.cells is not None:
-        verdicts = cells.judged(study, rows)
-        folder.stage("cells.csv", verdicts.frame.to_csv(index=False, float_format="%.4g"))
-        shown = cells.tables(study, verdicts)
+        rows.judged = cells.judged(study, rows)
+        frame = rows.judged.frame.dropna(axis=1, how="all")
+        folder.stage("cells.csv", frame.to_csv(index=False, float_format="%.4g"))
+        shown = cells.tables(study, rows.judged)
     for name, one in tables.items():
         with about(f"tables.{name}"):
             shown[name] = one.cells(rows, study.factors)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from paceline.errors import PacelineError, StudyError
+from paceline.errors import PacelineError, StudyError, of_controller
 from paceline.scenario import ScenarioText, data_folders
 from paceline.studies import real_time
 from paceline.studies.designs import Experiment
@@ -104,8 +104,21 @@ def run(context: Context, index: int, point: Point | None = None) -> tuple[Row, 
     """Runs an experiment, drawing its point unless given; one that fails has its error in the row, and no metrics."""
     try:
         return measured(context, index, point)
-    except PacelineError as error:
-        return Row(index, error=str(error)), {}
+    except Exception as error:
+        return failed(context, index, error), {}
+
+
+def failed(context: Context, index: int, error: Exception) -> Row:
+    """The row of an experiment that ended with this error.
+
+    An exception of a controller of one's own ends the study, unless it compares cell by cell: such a controller is bad
+    there, and may be good in others.
+    """
+    if isinstance(error, PacelineError):
+        return Row(index, error=str(error))
+    if context.study.cells is not None and of_controller(error):
+        return Row(index, error=f"{type(error).__name__}: {error}")
+    raise error
 
 
 def measured(context: Context, index: int, point: Point | None = None) -> tuple[Row, Files]:

@@ -23,6 +23,8 @@ from paceline.studies.spec import DefinitionError, expect_known
 if TYPE_CHECKING:
     import pandas as pd
 
+    from paceline.studies.cells import Judged
+
 
 _LEADING = {
     "experiment": "VARCHAR", "design": "VARCHAR", "number": "BIGINT", "seed": "BIGINT", "varied": "VARCHAR",
@@ -79,6 +81,8 @@ class Rows:
         self._study = study
         self.folder = Path()
         """Where the results stand, and the time series that designs keep."""
+        self.judged: Judged | None = None
+        """The verdicts cell by cell, of a study that has cells."""
         self._names = {*study.designs, *study.recorded}
         levels = (level for one in study.factors.values() for level in one.values if isinstance(level, str))
         self._texts = [*study.designs, *study.recorded, *study.factors, *levels]
