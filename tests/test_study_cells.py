@@ -1,6 +1,7 @@
 """Studies that compare cell by cell: verdicts, halves, parts, further controllers, and the study `envelope`."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from paceline.simulation import registry
 from paceline.studies.definition import Study, load
 from paceline.studies.engine import prepare, run_study
 from paceline.studies.metrics import Longest, Setting
+from paceline.studies.parts import part
 
 STUDY = """\
 name = "little"
@@ -112,8 +114,8 @@ def test_a_cell_keeps_its_half_and_a_part_its_numbers(cells: Path, tmp_path: Pat
         "ecn wrong=no": ["held-out"],
         "ecn wrong=yes": ["held-out"],
     }
-    part = load(cells, only={"half": ["search"], "controller": ["um"], "design": ["links", "ecn"]})
-    own = run_study(part, out=tmp_path / "part", workers=1).results
+    wanted = {"half": ["search"], "controller": ["um"], "design": ["links", "ecn"]}
+    own = paceline.study(cells, out=tmp_path / "part", workers=1, only=wanted).results
     assert list(own["experiment"].unique()) == ["links/2", "links/4"]
     both = rows.merge(own, on=["experiment", "seed"])
     assert len(both) == len(own) == 6
@@ -126,10 +128,29 @@ def test_one_command_adds_a_controller(cells: Path, cli: Run, tmp_path: Path) ->
     done = cli("study", cells, *added, "--out", tmp_path / "mine")
     assert done.returncode == 0
     assert "| all | 2 | 50 | 50 |" in done.stdout
-    # What the study says of UM holds for another UM.
+    # Keys that the study sets for UM hold for another UM.
     mine = load(cells, also=["mine=um,k2=0.5"]).factors["controller"].sets
     assert mine is not None
     assert mine["mine"]["flows.vid*.ecn"] == "off"
+
+
+def test_a_part_stands_beside_the_verdicts_of_the_whole(cells: Path, cli: Run, tmp_path: Path) -> None:
+    redefined(cells, 'of = "controller"', 'of = "controller"\nearlier = "verdicts.csv"')
+    (cells / "README.md").write_text("<!-- table good-cells: here -->\n<!-- end of table -->\n")
+    whole = cli("study", cells, "--out", tmp_path / "whole", "--write-verdict")
+    assert whole.returncode == 1, "runs failed"
+    assert "| all | 4 | 75 | 50 | 75 |" in (cells / "README.md").read_text()
+    assert "ecn wrong=yes,1,0" in (cells / "verdicts.csv").read_text()
+    # UM cannot run in one cell, in which SCReAM was good.
+    um = part(load(cells), {"controller": ["um"]})
+    result = run_study(um, out=tmp_path / "part", workers=1)
+    assert "| all | 4 | 50 | 75 |" in str(result.tables["good-cells"])
+    assert result.tables["behind"].lines == [["ecn wrong=yes"]]
+    refused = cli("study", cells, "--only", "controller=um", "--out", tmp_path / "part", "--write-verdict")
+    assert "found a part of the study" in refused.stderr
+    (cells / "verdicts.csv").write_text("name\nx\n")
+    with pytest.raises(StudyError, match="expected a column `cell`"):
+        run_study(um, out=tmp_path / "part", workers=1)
 
 
 @pytest.mark.parametrize(
@@ -143,9 +164,9 @@ def test_one_command_adds_a_controller(cells: Path, cli: Run, tmp_path: Path) ->
         ({"also": ["x=nothing"]}, "found kind 'nothing'"),
     ],
 )
-def test_wrong_parts_are_refused(cells: Path, options: dict[str, list[str]], said: str) -> None:
+def test_wrong_parts_are_refused(cells: Path, options: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError) as error:
-        load(cells, **options)  # type: ignore[arg-type]
+        part(load(cells, also=options.get("also", [])), options.get("only", {}))
     assert said in str(error.value)
 
 
@@ -216,8 +237,8 @@ def test_envelope_has_every_controller_of_media_and_a_thousand_cells(envelope: S
 
 
 def test_envelope_judges_a_few_cells(tmp_path: Path) -> None:
-    part = load(ROOT / "studies" / "envelope", only={"design": ["routes"], "controller": ["um:paper"]})
-    result = run_study(part, out=tmp_path / "out", workers=1)
+    wanted = {"design": ["routes"], "controller": ["um:paper"]}
+    result = paceline.study(ROOT / "studies" / "envelope", out=tmp_path / "out", workers=1, only=wanted)
     assert result.state.failed == 0
     assert "| all | 18 | 100 | 100 |" in (tmp_path / "out" / "tables" / "good-cells.md").read_text()
 
@@ -247,8 +268,8 @@ class Aimless:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_controller_with_a_mistake_is_bad_and_the_study_goes_on(cells: Path, tmp_path: Path, workers: int) -> None:
     with using({"aimless": Aimless}):
-        part = load(cells, also=["aimless"], only={"controller": ["aimless", "scream"], "design": ["links"]})
-        result = run_study(part, out=tmp_path / "out", workers=workers)
+        wanted = {"controller": ["aimless", "scream"], "design": ["links"]}
+        result = paceline.study(cells, out=tmp_path / "out", workers=workers, also=["aimless"], only=wanted)
     assert result.state.failed == 6
     assert result.error is not None
     assert "ZeroDivisionError: a mistake" in result.error

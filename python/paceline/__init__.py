@@ -117,6 +117,8 @@ def study(
     data: str | os.PathLike[str] | None = None,
     progress: Callable[[State], None] | None = None,
     controllers: Controllers | None = None,
+    only: Mapping[str, Sequence[str]] | None = None,
+    also: Sequence[str] = (),
 ) -> StudyResult:
     """Runs a study: what is not finished of its experiments, designs and searches, and what is computed of them.
 
@@ -130,6 +132,8 @@ def study(
         data: Where trace and frame files are; without it the folder that `PACELINE_DATA` names.
         progress: Called now and then with how far the study is.
         controllers: Controllers of one's own by name, as `paceline.run` takes them.
+        only: Runs a part: of factors the levels by their names, of `design` designs, of `half` a half of the cells.
+        also: Controllers that a study of cells compares as well, as `compare` takes texts.
 
     Raises:
         StudyError: The definition is wrong, or `out` holds results of another one.
@@ -137,12 +141,15 @@ def study(
     """
     from paceline.errors import expect_function
     from paceline.guests import using
+    from paceline.studies.definition import load
     from paceline.studies.engine import run_study
+    from paceline.studies.parts import part
 
     expect_function("progress", progress, "how far the study is")
 
     with using(controllers):
-        return run_study(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, progress=progress)
+        wanted = part(load(name, also=also), only or {})
+        return run_study(wanted, out=out, workers=workers, dask=dask, fresh=fresh, data=data, progress=progress)
 
 
 def compare(

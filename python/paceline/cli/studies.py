@@ -85,6 +85,11 @@ def _write_verdict(result: StudyResult) -> None:
         **{f"claims {kind}": markdown.claims_markdown(result.comparison, kind) for kind in kinds},
         **{f"table {name}": str(table) for name, table in result.tables.items()},
     }
+    if "only" in result.study.identity:
+        raise UsageError("--write-verdict: found a part of the study (--only), expected all of it")
+    if result.study.cells is not None and (file := result.study.cells.earlier) is not None:
+        disk.write(result.study.folder / file, (result.out / "verdicts.csv").read_bytes())
+        say(f"verdicts written to {result.study.folder / file}")
     say(f"verdict written to {markdown.write_into_readme(result.study.folder, known)}")
     for name in result.study.pictures:
         shown = result.study.folder / f"{name}.png"

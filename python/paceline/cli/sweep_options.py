@@ -87,6 +87,7 @@ class StudyOptions(SweepOptions):
     def study(self) -> Study:
         """The study as its folder defines it, or the part of it that is wanted."""
         from paceline.studies.definition import load
+        from paceline.studies.parts import part
 
         wanted = {}
         for text in self.only or ():
@@ -95,7 +96,7 @@ class StudyOptions(SweepOptions):
                 raise UsageError(f"--only {text}: expected NAME=VALUE, such as half=search")
             wanted[name.strip()] = [value.strip() for value in values.split(",")]
         with expecting("study", [self.name]):
-            return load(self.name, only=wanted, also=self.also or ())
+            return part(load(self.name, also=self.also or ()), wanted)
 
     def arguments(self, suffix: str = "") -> dict[str, Any]:
         """The arguments of the engine; the results go to `out/NAME`, with the suffix, unless a folder is named."""

@@ -37,7 +37,7 @@ class Groups(_Cells, frozen=True, kw_only=True, tag="groups"):
 
     def _draw(self, study: Defined, rows: Rows) -> Figure:
         found = _judged(rows)
-        good = found.good.assign(**{ANY: found.good.any(axis=1)})
+        good = found.good.assign(**{ANY: found.any_good})
         by_design = 100 * good.groupby(level="design").mean()
         shares = by_design.reindex([name for name in study.designs if name in by_design.index])
         titles = [*(study.designs[name].title for name in shares.index), "all"]

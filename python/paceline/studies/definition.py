@@ -11,7 +11,6 @@ from fnmatch import filter as matching
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from paceline import disk, library
@@ -21,8 +20,8 @@ from paceline.plots import PLOTS
 from paceline.plots.study import Across, Against, Curves, Levels, Numbers, Picture
 from paceline.plots.study_cells import Groups, Map
 from paceline.plots.study_series import Runs
-from paceline.studies import cells, designs
-from paceline.studies.cells import Cells
+from paceline.studies import designs
+from paceline.studies.cells import Cells, with_contenders
 from paceline.studies.designs import Design, DesignSpec, Experiment, Experiments, Grid, Seed
 from paceline.studies.external_runs import Recorded, RecordedSpec, from_published
 from paceline.studies.factors import Factor, Point
@@ -217,17 +216,11 @@ def _spread(file: str, scenario: str, path: str) -> tuple[str, ...]:
     return paths
 
 
-def load(
-    name: str | os.PathLike[str] | Study,
-    *,
-    only: Mapping[str, Sequence[str]] = MappingProxyType({}),
-    also: Sequence[str] = (),
-) -> Study:
+def load(name: str | os.PathLike[str] | Study, *, also: Sequence[str] = ()) -> Study:
     """The study of that name, or in that folder; a study that was read is itself.
 
     Args:
         name: Its name, or the path of its folder.
-        only: Runs a part: of factors their levels by name, of `design` designs, of `half` a half of the cells.
         also: Controllers that are compared as well, as `paceline compare` writes them.
 
     Raises:
@@ -242,8 +235,7 @@ def load(
         text = decoded(path.read_bytes(), str(path))
         with told_with_line(path, text):
             table = loads(text)
-            study = _study(folder, text, cells.with_contenders(table, also) if also else table)
-            return cells.part(study, only) if only else study
+            return _study(folder, text, with_contenders(table, also) if also else table)
     except TOMLDecodeError as error:
         raise StudyError(f"{path}: {error}") from None
 

@@ -18,7 +18,7 @@ from paceline.frames import find
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
 from paceline.scenario import data_folders
-from paceline.studies import cells, experiment, nearest, results
+from paceline.studies import experiment, nearest, results, verdicts
 from paceline.studies.definition import Study, load
 from paceline.studies.experiment import Context, Files, Row
 from paceline.studies.judge import Comparison, comparison_csv, judged
@@ -281,10 +281,11 @@ def _compared(result: StudyResult, folder: OutputFolder) -> StudyResult:
         rows.fill(result.results_file)
     shown = {}
     if study.cells is not None:
-        rows.judged = cells.judged(study, rows)
+        rows.judged = verdicts.judged(study, rows)
         frame = rows.judged.frame.dropna(axis=1, how="all")
         folder.stage("cells.csv", frame.to_csv(index=False, float_format="%.4g"))
-        shown = cells.tables(study, rows.judged)
+        folder.stage("verdicts.csv", rows.judged.verdicts)
+        shown = verdicts.tables(study, rows.judged)
     for name, one in tables.items():
         with about(f"tables.{name}"):
             shown[name] = one.cells(rows, study.factors)
