@@ -14,7 +14,7 @@ from paceline.cli.program import Program
 from paceline.cli.recording_options import FitOptions, ProbeOptions, TraceOptions
 from paceline.cli.signals import terminable
 from paceline.cli.speak import plainly, printing
-from paceline.cli.sweep_options import CheckOptions, CompareOptions, StudyOptions
+from paceline.cli.sweep_options import CheckOptions, CompareOptions, PartOptions, StudyOptions
 
 KEPT = "what is finished is kept: run the same command again to go on"
 """The message when a study is interrupted."""
@@ -103,7 +103,7 @@ def list_(
 @app.command()
 @flat
 def study(
-    options: StudyOptions,
+    options: PartOptions,
     chart: Annotated[bool, typer.Option("--chart", help="End with a picture in the terminal.")] = False,
     write_verdict: Annotated[
         bool, typer.Option("--write-verdict", help="Put the verdict into the study's README.md as well.")

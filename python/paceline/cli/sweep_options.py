@@ -68,6 +68,24 @@ class StudyOptions(SweepOptions):
     """A study, where its results go, and where its experiments run."""
 
     name: Annotated[str, typer.Argument(metavar="NAME", help="A study of `paceline list studies`, or its folder.")]
+
+    @cached_property
+    def study(self) -> Study:
+        """The study as its folder defines it."""
+        from paceline.studies.definition import load
+
+        with expecting("study", [self.name]):
+            return load(self.name)
+
+    def arguments(self, suffix: str = "") -> dict[str, Any]:
+        """The arguments of the engine; the results go to `out/NAME`, with the suffix, unless a folder is named."""
+        return self.work(f"{self.study.folder.name}{suffix}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartOptions(StudyOptions):
+    """A study or a part of it, and what it compares besides."""
+
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -97,10 +115,6 @@ class StudyOptions(SweepOptions):
             wanted[name.strip()] = [value.strip() for value in values.split(",")]
         with expecting("study", [self.name]):
             return part(load(self.name, also=self.also or ()), wanted)
-
-    def arguments(self, suffix: str = "") -> dict[str, Any]:
-        """The arguments of the engine; the results go to `out/NAME`, with the suffix, unless a folder is named."""
-        return self.work(f"{self.study.folder.name}{suffix}")
 
 
 @dataclass(frozen=True, kw_only=True)
