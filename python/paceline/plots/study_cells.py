@@ -82,7 +82,7 @@ class Map(_Cells, frozen=True, kw_only=True, tag="map"):
         panels += [(ANY, best)] if len(panels) > 1 else []
         ups, acrosses = (_present(study.factors[name], own) for name in (self.up, self.across))
         width, height = 0.8 + 0.16 * len(acrosses), 0.5 + 0.16 * len(ups)
-        figure, grid = panel_grid(len(panels), columns=5, width=max(1.5, width), height=max(1.1, height))
+        figure, grid = panel_grid(len(panels), columns=5, width=max(2.0, width), height=max(1.1, height))
         for place, (axes, (level, frame)) in enumerate(zip(grid, panels, strict=True)):
             shares = frame.pivot_table(index=self.up, columns=self.across, values="good", aggfunc="mean")
             _shade(axes, shares.reindex(index=ups, columns=acrosses).astype(float), 1.0)
