@@ -124,7 +124,7 @@ def test_a_cell_keeps_its_half_and_a_part_its_numbers(cells: Path, tmp_path: Pat
 
 
 def test_one_command_adds_a_controller(cells: Path, cli: Run, tmp_path: Path) -> None:
-    added = ("--also", "mine=um,k2=0.5", "--only", "controller=mine", "--only", "design=links")
+    added = ("--also", "mine=um,k2=0.5", "--only", "controller='mine'", "--only", "design=links")
     done = cli("study", cells, *added, "--out", tmp_path / "mine")
     assert done.returncode == 0
     assert "| all | 2 | 50 | 50 |" in done.stdout

@@ -104,6 +104,7 @@ class PartOptions(StudyOptions):
     @cached_property
     def study(self) -> Study:
         """The study as its folder defines it, or the part of it that is wanted."""
+        from paceline.comparison import grammar
         from paceline.studies.definition import load
         from paceline.studies.parts import part
 
@@ -112,7 +113,7 @@ class PartOptions(StudyOptions):
             name, equals, values = text.partition("=")
             if not equals or not values:
                 raise UsageError(f"--only {text}: expected NAME=VALUE, such as half=search")
-            wanted[name.strip()] = [value.strip() for value in values.split(",")]
+            wanted[name.strip()] = [str(grammar.value_of(value.strip())) for value in grammar.split(values)]
         with expecting("study", [self.name]):
             return part(load(self.name, also=self.also or ()), wanted)
 
