@@ -35,7 +35,16 @@ impl RoundTrip {
         self.sample_with(prefilter, ALPHA, now, sample);
     }
 
-    /// The same, with a weight of its own in the second filter.
+    /// A packet's round trip took `sample`, for a single filter of this weight that moves with each sample.
+    #[inline]
+    pub fn sample_each(&mut self, alpha: f64, sample: TimeDelta) {
+        let sample = sample.as_secs_f64().max(1e-9);
+        self.smoothed =
+            if self.smoothed == 0.0 { sample } else { self.smoothed + alpha * (sample - self.smoothed) };
+        self.span = Some(TimeDelta::from_secs_f64(self.smoothed));
+    }
+
+    /// As [`RoundTrip::sample`], with a weight of its own in the second filter.
     #[inline]
     pub fn sample_with(&mut self, prefilter: f64, alpha: f64, now: Time, sample: TimeDelta) {
         let sample = sample.as_secs_f64().max(1e-9);

@@ -12,12 +12,12 @@ const DEAF: [&str; 2] = ["fixed", "uncontrolled"];
 
 /// A flow of the tests of coupled groups: greedy, over the link `bottleneck`.
 pub fn flow(name: &str, controller: &str, transport: &str, more: &str) -> String {
-    // SCReAM, GCC and NADA steer an encoder; a file would be held by the window alone, or leave at a pace above the target.
+    // SCReAM v1 and v2, GCC and NADA steer an encoder; a file would be held by the window alone, or leave at a pace above the target.
     let (most, source) = match controller {
         "scream" => {
             (", profile = \"rfc8298\", target_bitrate_max = \"20Mbps\"", "kind = \"cbr\", adaptive = true")
         }
-        "gcc" | "nada" => (", target_bitrate_max = \"20Mbps\"", "kind = \"cbr\", adaptive = true"),
+        "gcc" | "nada" | "scream-v2" => (", target_bitrate_max = \"20Mbps\"", "kind = \"cbr\", adaptive = true"),
         _ => ("", "kind = \"bulk\""),
     };
     format!(
