@@ -40,6 +40,12 @@ impl BaseDelay {
     /// A packet sent at `sent` (our clock) arrived at `arrived` (theirs).
     #[inline(always)]
     pub fn sample(&mut self, now: Time, sent: Time, arrived: Time) {
+        self.sample_above(now, sent, arrived, TimeDelta::ZERO);
+    }
+
+    /// The same where another packet of the report had a delay that is less by `above`.
+    #[inline]
+    pub fn sample_above(&mut self, now: Time, sent: Time, arrived: Time, above: TimeDelta) {
         let (delay, tilt) = self.clocks.on_arrival(now, sent, arrived);
         if let Some(tilt) = tilt {
             self.least.correct(&tilt);
@@ -47,7 +53,7 @@ impl BaseDelay {
         if now >= self.bucket_end {
             self.close_bucket(now);
         }
-        self.least.note(delay);
+        self.least.note(delay.less(above));
         // No delay is below the base.
         let queue = delay.nanos.checked_sub(self.least.least());
         self.queue_delay = TimeDelta::from_nanos(queue.unwrap_or(i64::MAX));

@@ -9,7 +9,7 @@ use crate::{
 use paceline_units::{Bitrate, Bytes, Time};
 
 impl ScreamV2 {
-    /// What may be sent, the pace, and the target if it changed.
+    /// The allowance, the pace, and the target if it changed.
     pub(super) fn answer(&mut self) -> Update {
         let target = Bitrate::from_bps_f64(self.target);
         let changed = self.said.replace(target) != Some(target);
@@ -20,7 +20,7 @@ impl ScreamV2 {
         }
     }
 
-    /// The part of `answer` that holds while nothing is sent or said yet.
+    /// The same, once a target was said.
     fn answer_if_begun(&mut self) -> Update {
         if self.said.is_some() { self.answer() } else { Update::none() }
     }

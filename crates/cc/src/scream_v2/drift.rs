@@ -8,7 +8,7 @@ use paceline_units::{Time, TimeDelta};
 /// The part of the target that is left while a queue is to drain.
 pub const DRAINING: f64 = 0.5;
 
-/// What is done about a standing queue.
+/// The answer to a standing queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Remedy {
     /// Nothing.

@@ -75,7 +75,8 @@ impl ScreamV2 {
             self.measure_hold_time(report);
         }
         let Some(arrived) = arrived else { return };
-        let sample = Sample::of(&self.params, report, (sent, arrived));
+        let sample = Sample::of(&self.params, report, (sent, arrived), self.delay.told);
+        self.delay.told = sent;
         self.delay.on_sample(&self.params, now, self.delay_target, &sample);
         let (qdelay, srtt) = (self.delay.qdelay, self.srtt());
         if self.drift.on_sample(&self.params, now, srtt, qdelay, self.delay_target) == Remedy::Forget {
@@ -131,7 +132,8 @@ impl ScreamV2 {
 
     fn update_window(&mut self, now: Time, acked: &Acked) {
         let loop_time = self.loop_time();
-        if !core::mem::replace(&mut self.reported, true) && self.params.first_wnd_from_rate {
+        if loop_time > 0.0 && !core::mem::replace(&mut self.reported, true) && self.params.first_wnd_from_rate
+        {
             self.wnd.set(&self.params, self.target * loop_time / 8.0, self.mss);
         }
         let at_highest = self.target >= self.bounds.1;

@@ -11,7 +11,7 @@ pub struct Flight {
 }
 
 impl Flight {
-    /// So many bytes are in flight.
+    /// A packet left, with which this is in flight, bytes.
     #[inline]
     pub fn on_sent(&mut self, in_flight: u64) {
         self.present = self.present.max(in_flight);

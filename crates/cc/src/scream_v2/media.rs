@@ -100,12 +100,14 @@ impl Frames {
 #[derive(Clone, Debug)]
 pub struct Media {
     streams: alloc::vec::Vec<Frames>,
+    /// Whether media waits since no reports came, and not for its rate.
+    held_up: bool,
 }
 
 impl Media {
-    /// So many streams that start.
+    /// Streams that start.
     pub fn new(streams: usize) -> Media {
-        Media { streams: (0..streams).map(|_| Frames::new()).collect() }
+        Media { streams: (0..streams).map(|_| Frames::new()).collect(), held_up: false }
     }
 
     /// A stream starts, or is gone.
@@ -121,12 +123,22 @@ impl Media {
         self.streams.get_mut(id)
     }
 
+    /// Reports stay away. Until media waits for a frame period at most, its wait says nothing of its rate.
+    pub fn on_silence(&mut self) {
+        self.held_up = true;
+    }
+
     /// The frame of a stream is complete, and `target` that of all streams, bit/s.
     pub fn on_frame(&mut self, params: &Params, id: usize, target: f64, queue: &SendQueueState) {
         let all: f64 = self.streams.iter().map(Frames::rate).sum();
         let Some(frames) = self.streams.get_mut(id) else { return };
         let part = if all > 0.0 { frames.rate() / all } else { 1.0 };
-        frames.compensate(params, part * target, queue);
+        self.held_up &= queue.oldest.unwrap_or(TimeDelta::ZERO).as_secs_f64() > frames.period;
+        if self.held_up {
+            frames.bytes = 0;
+        } else {
+            frames.compensate(params, part * target, queue);
+        }
     }
 
     /// The average of a figure of the streams, each by its rate.
@@ -179,7 +191,7 @@ pub struct AckedBitrate {
 }
 
 impl AckedBitrate {
-    /// So many bytes arrived.
+    /// A report told of bytes that arrived; the rate is over `span` at least.
     #[inline]
     pub fn on_report(&mut self, now: Time, bytes: Bytes, span: TimeDelta) {
         let Some(since) = self.since else {
@@ -195,7 +207,7 @@ impl AckedBitrate {
         }
     }
 
-    /// What arrives is not known.
+    /// The rate is not known any more.
     pub fn forget(&mut self) {
         *self = AckedBitrate::default();
     }
@@ -252,6 +264,22 @@ mod tests {
             "a quarter of a period may wait"
         );
         assert_eq!(frames(&Params::libwebrtc(), 1000, 5000, 30).rate_adjust_factor(), 0.0);
+    }
+
+    #[test]
+    fn a_wait_for_reports_lowers_nothing() {
+        let params = Params::draft();
+        let mut media = frames(&params, 100, 5000, 0);
+        media.on_silence();
+        let wait = |media: &mut Media, millis: i64| {
+            let oldest = Some(TimeDelta::from_millis(millis));
+            let queue = SendQueueState { bytes: Bytes::new(5000), oldest, ..SendQueueState::default() };
+            media.on_frame(&params, 0, 1e6, &queue);
+            media.rate_adjust_factor()
+        };
+        assert_eq!(wait(&mut media, 1000), 0.0);
+        assert!((wait(&mut media, 39) - (39.0 / 40.0 - 0.25) / 16.0).abs() < 1e-4);
+        assert!(wait(&mut media, 1000) > 0.4, "its wait counts again");
     }
 
     #[test]

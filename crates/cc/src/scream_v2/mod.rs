@@ -88,7 +88,7 @@ pub struct ScreamV2 {
     rested: bool,
     /// Target that was said last.
     said: Option<Bitrate>,
-    /// Whether a report ever came.
+    /// Whether a round trip was known when a report came.
     reported: bool,
 }
 

@@ -70,6 +70,7 @@ params! {
         loss_rate_threshold: f64 = 0.01, in 1e-6, 1.0, LOSSES, "LOSS_RATE_THRESHOLD, average loss ratio above which losses reduce the window";
         loss_rounds: f64 = 0.0, in 0.0, 1000.0, LIBWEBRTC, "Round trips with losses in a row after which losses reduce the window, or at once where there is a queue; 0: no such rule";
         lossless_rounds: f64 = 2.0, in 1.0, 1000.0, LIBWEBRTC, "Round trips without loss until losses are forgotten, and the window grows; with loss_rounds";
+        loss_ignored_rtts: f64 = 0.0, in 0.0, 100.0, ERICSSON, "Losses so many round trips after a reduction at most are ignored; 0: they wait for the next reaction, as draft-ietf-ccwg-rfc8298bis-screamv2-01 4.2.2.1";
         rate_policer: bool = false, LOSSES, "Losses without a queue are those of a rate policer, and limit the window";
         loss_rate_threshold_policer: f64 = 0.1, in 0.0, 1.0, LOSSES, "LOSS_RATE_THRESHOLD_POLICER, average loss ratio that shows a policer";
         beta_loss_policer: f64 = 0.9, in 0.0, 1.0, LOSSES, "BETA_LOSS_POLICER, max_policed_ref_wnd over the window";
@@ -166,7 +167,6 @@ impl Params {
             qdelay_min_avg_alpha: 0.0,
             qdelay_drain_threshold: ms(5),
             drain_time: ms(100),
-            rate_pace_min: Bitrate::from_kbps(1),
             packet_pacing_headroom: 1.1,
             max_relaxed_pacing_factor: 1.0,
             pacing_received: 0.8,
@@ -199,6 +199,7 @@ impl Params {
             post_congestion_from_reduction: true,
             virtual_ce_rtt_power: 2.0,
             conditional_loss_backoff: true,
+            loss_ignored_rtts: 1.0,
             beta_loss_policer: 0.8,
             beta_loss_policed: 0.95,
             limit_undershoot: true,

@@ -5,46 +5,55 @@ use crate::scream::base_delay::BaseDelay;
 use crate::{PacketsReport, Status};
 use paceline_units::{Time, TimeDelta};
 
-/// The delays of a report's packets.
+/// The delays of the packets that a report tells of for the first time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sample {
-    /// When the packet of the least delay was sent and arrived.
+    /// When the packet was sent whose delay counts: the newest, or in libwebrtc that of the least delay in the last burst.
     pub sent: Time,
     /// Its arrival by the receiver's clock.
     pub arrived: Time,
-    /// Largest delay less the least.
-    pub difference: TimeDelta,
+    /// By how much the least delay is less than its own.
+    pub above: TimeDelta,
+    /// By how much the largest is more.
+    pub below: TimeDelta,
 }
 
 impl Sample {
-    /// The sample of a report whose newest packet was sent and arrived at `newest`.
+    /// The sample of a report whose newest packet was sent and arrived at `newest`; packets sent at `told` and before were told of.
     #[inline]
-    pub fn of(params: &Params, report: &PacketsReport<'_>, newest: (Time, Time)) -> Sample {
-        let (sent, arrived) = newest;
-        let alone = Sample { sent, arrived, difference: TimeDelta::ZERO };
-        if params.burst_window == TimeDelta::ZERO { alone } else { alone.with_burst(params, report) }
-    }
-
-    /// With the packets that were sent shortly before the newest.
-    fn with_burst(self, params: &Params, report: &PacketsReport<'_>) -> Sample {
-        let (newest, mut later) = (self.sent, self.sent);
-        let (mut least, mut largest) = (self, self.arrived - self.sent);
+    pub fn of(params: &Params, report: &PacketsReport<'_>, newest: (Time, Time), told: Time) -> Sample {
+        let ((sent, arrived), mut later) = (newest, newest.0);
+        let delay = arrived - sent;
+        let (mut least, mut largest, bursts) = (newest, delay, params.burst_window > TimeDelta::ZERO);
         for packet in report.packets.iter().rev() {
-            let Status::Received { arrived: Some(arrived), .. } = packet.status else { continue };
-            let (age, gap) = (newest - packet.sent, later - packet.sent);
-            let close = age <= params.burst_window_max && gap <= params.burst_window_gap;
-            if packet.sent > newest || (age > params.burst_window && !close) {
+            let Status::Received { arrived, .. } = packet.status else { continue };
+            let Some(arrived) = arrived.filter(|_| packet.sent > told && packet.sent <= sent) else {
                 continue;
+            };
+            if bursts {
+                let (age, gap) = (sent - packet.sent, later - packet.sent);
+                let close = age <= params.burst_window_max && gap <= params.burst_window_gap;
+                if age > params.burst_window && !close {
+                    continue;
+                }
             }
             later = later.min(packet.sent);
-            let delay = arrived - packet.sent;
-            if delay < least.arrived - least.sent {
-                (least.sent, least.arrived) = (packet.sent, arrived);
+            let other = arrived - packet.sent;
+            if other < least.1 - least.0 {
+                least = (packet.sent, arrived);
             }
-            largest = largest.max(delay);
+            largest = largest.max(other);
         }
-        least.difference = largest - (least.arrived - least.sent);
-        least
+        let smallest = least.1 - least.0;
+        if bursts {
+            return Sample {
+                sent: least.0,
+                arrived: least.1,
+                above: TimeDelta::ZERO,
+                below: largest - smallest,
+            };
+        }
+        Sample { sent, arrived, above: delay - smallest, below: largest - delay }
     }
 }
 
@@ -58,6 +67,8 @@ pub struct QueueDelay {
     /// `qdelay_avg`, seconds.
     pub qdelay_avg: f64,
     before: f64,
+    /// When the newest packet was sent that was told of.
+    pub told: Time,
     avg_due: Time,
     qdelay_max_avg: f64,
     qdelay_min_avg: f64,
@@ -78,6 +89,7 @@ impl QueueDelay {
             qdelay: 0.0,
             qdelay_avg: 0.0,
             before: 0.0,
+            told: Time::ZERO,
             avg_due: Time::ZERO,
             qdelay_max_avg: params.qdelay_target_lo.as_secs_f64(),
             qdelay_min_avg: 0.0,
@@ -91,17 +103,18 @@ impl QueueDelay {
     /// A report brought this sample. `target` is that of the queue delay in seconds.
     #[inline]
     pub fn on_sample(&mut self, params: &Params, now: Time, target: f64, sample: &Sample) {
-        self.base.sample(now, sample.sent, sample.arrived);
+        self.base.sample_above(now, sample.sent, sample.arrived, sample.above);
         self.before = core::mem::replace(&mut self.qdelay, self.base.queue_delay.as_secs_f64());
+        let [above, below] = [sample.above, sample.below].map(TimeDelta::as_secs_f64);
         if params.reduce_jitter {
-            self.qdelay_max_avg = self.qdelay.max(self.qdelay_max_avg).min(target);
-            self.qdelay_min_avg = self.qdelay.min(self.qdelay_min_avg);
+            self.qdelay_max_avg = (self.qdelay + below).max(self.qdelay_max_avg).min(target);
+            self.qdelay_min_avg = (self.qdelay - above).max(0.0).min(self.qdelay_min_avg);
         }
         let weight = params.qdelay_dev_avg_g;
         let thresholds = [params.qdelay_min_threshold, params.latency_diff_threshold];
         let [standing, difference] = thresholds.map(TimeDelta::as_secs_f64);
         self.standing += weight * (self.qdelay.min(2.0 * standing) - self.standing);
-        self.difference += weight * (sample.difference.as_secs_f64().min(2.0 * difference) - self.difference);
+        self.difference += weight * (below.min(2.0 * difference) - self.difference);
     }
 
     /// Moves the averages, if that is due.
@@ -182,7 +195,7 @@ mod tests {
     /// Tells a delay of so many milliseconds, of which 20 are the path's.
     fn tell(delay: &mut QueueDelay, params: &Params, now: u64, queue: u64) {
         let (sent, arrived) = (at(now), at(now + 20 + queue));
-        let sample = Sample { sent, arrived, difference: TimeDelta::ZERO };
+        let sample = Sample { sent, arrived, above: TimeDelta::ZERO, below: TimeDelta::ZERO };
         delay.on_sample(params, at(now + 40), TARGET, &sample);
         delay.update(params, at(now + 40), SRTT);
     }
@@ -234,12 +247,22 @@ mod tests {
             PacketsReport { packets: &packets, clock_step: TimeDelta::from_millis(1), ambiguous: false };
         let newest = (at(86), at(109));
         let ms = |sample: Sample| {
-            ((sample.arrived - sample.sent).as_millis_f64(), sample.difference.as_millis_f64())
+            let [above, below] = [sample.above, sample.below].map(TimeDelta::as_millis_f64);
+            ((sample.arrived - sample.sent).as_millis_f64(), above, below)
         };
-        assert_eq!(ms(Sample::of(&Params::draft(), &report, newest)), (23.0, 0.0));
-        assert_eq!(ms(Sample::of(&Params::libwebrtc(), &report, newest)), (23.0, 4.0), "60 ms is 26 before");
+        assert_eq!(ms(Sample::of(&Params::draft(), &report, newest, at(0))), (23.0, 2.0, 7.0));
+        assert_eq!(
+            ms(Sample::of(&Params::draft(), &report, newest, at(60))),
+            (23.0, 0.0, 4.0),
+            "told before"
+        );
+        assert_eq!(
+            ms(Sample::of(&Params::libwebrtc(), &report, newest, at(0))),
+            (23.0, 0.0, 4.0),
+            "60 ms is 26 before"
+        );
         let wide = Params { burst_window: TimeDelta::from_millis(30), ..Params::libwebrtc() };
-        assert_eq!(ms(Sample::of(&wide, &report, newest)), (21.0, 6.0));
+        assert_eq!(ms(Sample::of(&wide, &report, newest, at(0))), (21.0, 0.0, 6.0));
     }
 
     #[test]

@@ -130,7 +130,8 @@ impl RefWnd {
     /// Takes a report: reduction first, then increase. Answers the cause of a reduction, and whether it was the first for long.
     pub fn update(&mut self, params: &Params, input: &Input<'_>) -> (Option<Event>, bool) {
         let scl = self.scale_near_inflection(params);
-        (self.loss, self.marked) = (self.loss | input.loss, self.marked | input.marked);
+        self.loss |= input.loss && !self.ignores_losses(params, input);
+        self.marked |= input.marked;
         if (input.loss || input.marked) && !params.post_congestion_from_reduction {
             self.last_congestion = Some(input.now);
         }
@@ -151,6 +152,12 @@ impl RefWnd {
     fn scale_near_inflection(&self, params: &Params) -> f64 {
         let distance = params.inflection_gain * (self.ref_wnd - self.ref_wnd_i) / self.ref_wnd_i;
         (distance * distance).clamp(params.inflection_min, 1.0)
+    }
+
+    /// Whether losses are those of the window before the last reduction.
+    fn ignores_losses(&self, params: &Params, input: &Input<'_>) -> bool {
+        let span = times(input.srtt, params.loss_ignored_rtts);
+        span > TimeDelta::ZERO && !self.is_rested(input.now, span)
     }
 
     /// Whether a report tells of congestion.

@@ -34,7 +34,8 @@ impl World {
     fn queue(mut self, millis: u64) -> World {
         for (n, queue) in [0].into_iter().chain([millis; 100]).enumerate() {
             let now = n as u64 * 25;
-            let sample = Sample { sent: at(now), arrived: at(now + queue), difference: TimeDelta::ZERO };
+            let (sent, arrived, none) = (at(now), at(now + queue), TimeDelta::ZERO);
+            let sample = Sample { sent, arrived, above: none, below: none };
             self.delay.on_sample(&self.params, at(now), 0.06, &sample);
             self.delay.update(&self.params, at(now), SRTT);
         }
@@ -93,6 +94,18 @@ fn a_loss_within_the_interval_acts_when_that_is_over() {
     world.after(100, |input| input.marked = true);
     assert_eq!(world.after(110, |input| input.loss = true), 40_000.0);
     assert_eq!(libm::round(world.after(125, |_| ())), 28_000.0);
+}
+
+#[test]
+fn in_ericssons_program_a_loss_within_a_round_trip_is_ignored() {
+    let mut world = World::new(Params { conditional_loss_backoff: false, ..Params::ericsson() });
+    let lost = |world: &mut World, now: u64| {
+        let loss = |input: &mut Input<'_>| (input.srtt, input.loss) = (TimeDelta::from_millis(60), true);
+        libm::round(world.after(now, loss))
+    };
+    assert_eq!([lost(&mut world, 100), lost(&mut world, 160)], [35_000.0, 35_000.0]);
+    assert_eq!(world.after(200, |_| ()), 35_000.0, "nor does it wait");
+    assert_eq!(lost(&mut world, 201), 24_500.0);
 }
 
 #[test]

@@ -14,6 +14,7 @@ impl ScreamV2 {
     #[cold]
     pub(super) fn on_silence(&mut self, now: Time) -> Update {
         self.silence.keep(self.wnd.ref_wnd);
+        self.media.on_silence();
         if self.silence.next.1 {
             self.lose_contact(now);
         } else {

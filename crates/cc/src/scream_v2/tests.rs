@@ -4,7 +4,9 @@ use super::*;
 use crate::{Assigned, Controller, Marking, Offered, PacketResult, PacketsReport, Report, SendQueueState};
 use crate::{SentPacket, Status, StreamChange, Update};
 use alloc::vec;
+use alloc::vec::Vec;
 use paceline_units::Ecn;
+use paceline_units::param::{ParamSet, Value};
 
 const SIZE: Bytes = Bytes::new(1000);
 
@@ -83,8 +85,9 @@ fn the_first_window_is_the_smallest_or_that_of_the_first_rate() {
 
 #[test]
 fn marks_are_answered_in_proportion_under_l4s_and_by_a_factor_else() {
+    // A packet in 10 ms is a fraction of 0 or 1: an eighth up for one of ten, nine 128ths down for the others.
     let scream = call(&Params::draft(), 4000, true);
-    assert!((0.03..0.3).contains(&scream.alpha.alpha), "{}", scream.alpha.alpha);
+    assert!((0.6..0.7).contains(&scream.alpha.alpha), "{}", scream.alpha.alpha);
     let drop_after_a_mark = |params: &Params, marking: Marking| {
         let mut scream = call(params, 4000, false);
         let _ = scream.on_marking(at(4000), marking);
@@ -197,3 +200,150 @@ fn a_longer_path_is_a_queue_until_the_base_delay_is_measured_anew() {
     let when = forgotten.expect("the base delay follows");
     assert!(when < 30_000, "{when} ms");
 }
+
+/// The fate of the n-th packet, of which there are 200 in a second: queue in ms, whether it is lost, whether it is marked.
+type Path = fn(u64) -> (u64, bool, bool);
+
+/// Queues that vary, stand and go, losses few and many, marks, over a round trip of 10 or 40 ms.
+const PATHS: [(Path, u64); 10] = [
+    (|n| (0, false, n % 7 == 0 && n > 300), 10),
+    (|n| (n % 40, false, n % 23 == 0), 40),
+    (|n| (if n > 300 { 70 } else { 0 }, false, false), 40),
+    (|n| (n / 40 % 30, n % 300 == 299, false), 40),
+    (|n| (0, n % 4 == 0 && n > 300, false), 40),
+    (|n| (if n > 200 { 20 } else { 0 }, false, n % 400 == 0), 40),
+    (|n| (0, false, n > 800 && n % 9 == 0), 40),
+    (|n| (n / 300 * 40, n > 600 && n % 50 == 0, n % 101 == 0), 40),
+    (|n| (n % 4 * 3, false, n == 160), 40),
+    (|n| (if n < 400 { 100 } else { 0 }, false, false), 40),
+];
+/// Packets of a run: frames of 4, 3 ms apart, each 20 ms.
+const PACKETS: u64 = 1100;
+
+fn sent_at(packet: u64) -> u64 {
+    packet / 4 * 20 + packet % 4 * 3
+}
+
+/// Windows, targets and paces along a path: sums that any of them changes. A report tells of half a frame over the
+/// short round trip, of two frames over the others; for 0.75 s none comes.
+fn fingerprint(params: &Params, (path, round_trip): (Path, u64), l4s: bool) -> [f64; 3] {
+    let mut scream = ScreamV2::new(params, &FlowSetup { l4s, ..FlowSetup::new(SIZE) });
+    let (mut sums, mut reported) = ([0.0; 3], 0);
+    for n in 0..PACKETS {
+        let now = sent_at(n);
+        let waits = n % 480 < 100;
+        let queue = SendQueueState {
+            bytes: Bytes::new(if waits { 6000 } else { 1000 }),
+            packets: 1,
+            oldest: Some(TimeDelta::from_millis(if waits { 30 } else { 0 })),
+            newest_frame: SIZE,
+            ..SendQueueState::default()
+        };
+        let offered = Offered { stream: StreamId(0), bytes: SIZE, frame_end: n % 4 == 3 };
+        let _ = scream.on_offered(at(now), &offered, &queue);
+        let packet =
+            SentPacket { stream: StreamId(0), sequence: n, size: SIZE, probe: None, app_limited: false };
+        let _ = scream.on_sent(at(now), &packet);
+        while let Some((due, _)) = scream.next_timeout().filter(|(due, _)| *due <= at(now)) {
+            let _ = scream.on_timeout(due);
+        }
+        let each = if round_trip < 40 { 2 } else { 8 };
+        if n % each == each - 1 && !(500..650).contains(&n) {
+            let due = |packet: &u64| sent_at(*packet) + round_trip + path(*packet).0 <= now;
+            let end = (reported..n).take_while(due).last().map_or(reported, |last| last + 1);
+            let result = |packet: u64| {
+                let (queue, lost, marked) = path(packet);
+                let ecn = if marked { Ecn::Ce } else { Ecn::Ect1 };
+                let arrived = Some(at(sent_at(packet) + round_trip / 2 + queue));
+                let status = if lost { Status::Missing } else { Status::Received { arrived, ecn } };
+                PacketResult {
+                    stream: StreamId(0),
+                    sequence: packet,
+                    size: SIZE,
+                    sent: at(sent_at(packet)),
+                    status,
+                }
+            };
+            let packets: Vec<_> = (reported..end).map(result).collect();
+            reported = end;
+            let clock_step = TimeDelta::from_micros(977);
+            let report = PacketsReport { packets: &packets, clock_step, ambiguous: false };
+            let _ = scream.on_report(at(now), &Report::Packets(report));
+        }
+        let pace = match scream.pacing {
+            Pacing::Rate(rate) => rate.as_bps_f64(),
+            Pacing::Burst { rate, at_once, .. } => rate.as_bps_f64() + 1e3 * at_once.as_secs_f64(),
+            Pacing::Off | Pacing::Gap(_) => 0.0,
+        };
+        sums[0] += scream.wnd.ref_wnd + scream.flight_allowed.as_f64();
+        sums[1] += scream.target + scream.delay_target;
+        sums[2] += pace + scream.next_timeout().map_or(0.0, |(due, _)| (due - Time::ZERO).as_secs_f64());
+    }
+    sums
+}
+
+/// Values near that of a parameter, or the other one.
+fn others(value: &Value) -> [Value; 2] {
+    match *value {
+        Value::Time(span) => [0.4, 3.0].map(|by| {
+            let other = if span == TimeDelta::ZERO { 0.01 } else { span.as_secs_f64() * by };
+            Value::Time(TimeDelta::from_secs_f64(other))
+        }),
+        Value::Rate(rate) => [0.4, 3.0].map(|by| Value::Rate(Bitrate::from_bps_f64(rate.as_bps_f64() * by))),
+        Value::Size(size) => [0.4, 3.0].map(|by| Value::Size(Bytes::new((size.as_f64() * by) as u64))),
+        Value::Ratio(ratio) => [0.4, 3.0].map(|by| Value::Ratio(if ratio == 0.0 { by } else { ratio * by })),
+        Value::Count(count) => {
+            [1, 2].map(|other| Value::Count(if other == count { 3 - other } else { other }))
+        }
+        Value::Flag(flag) => [Value::Flag(!flag), Value::Flag(!flag)],
+        ref other => panic!("{other:?}"),
+    }
+}
+
+/// Every constant, at two fifths or three times its value or the other way round, changes a run over one of these paths. Its value itself
+/// is held by the tests of its section.
+#[test]
+fn each_constant_is_used() {
+    // Optional rules are on, and what takes long or is far away comes soon.
+    let with_options = |params: Params| Params {
+        reduce_jitter: true,
+        rate_policer: true,
+        limit_undershoot: true,
+        competing_flow_compensation: true,
+        min_ref_wnd: Bytes::new(500),
+        target_bitrate_max: Bitrate::from_mbps(2),
+        qdelay_drain_period: TimeDelta::from_secs(1),
+        qdelay_min_avg_alpha: 1.0 / 64.0,
+        pacing_rest: TimeDelta::from_secs(2),
+        ..params
+    };
+    let usual = [Params::draft(), Params::libwebrtc(), Params::ericsson()].map(with_options);
+    let classic = [(PATHS[1], false)];
+    let runs: Vec<_> = PATHS.iter().map(|path| (*path, true)).chain(classic).collect();
+    let before = usual
+        .each_ref()
+        .map(|params| runs.iter().map(|(path, l4s)| fingerprint(params, *path, *l4s)).collect::<Vec<_>>());
+    let is_used = |name: &str| {
+        usual.iter().zip(&before).any(|(params, before)| {
+            others(&params.value(name).expect("a value")).into_iter().any(|other| {
+                let mut params = params.clone();
+                let known = params.set(name, other).is_ok();
+                let mut each = runs.iter().zip(before);
+                known && each.any(|((path, l4s), before)| fingerprint(&params, *path, *l4s) != *before)
+            })
+        })
+    };
+    let idle: Vec<_> = usual[0].specs().iter().map(|spec| spec.name).filter(|name| !is_used(name)).collect();
+    assert_eq!(idle, IDLE);
+}
+
+/// The scenario reads the first. A single loss already raises the loss event rate above its threshold; the buckets outlast the run; clocks
+/// agree; no packet is reported late.
+const IDLE: [&str; 6] = [
+    "mss",
+    "loss_event_weight",
+    "base_delay_bucket",
+    "base_delay_buckets",
+    "skew_compensation",
+    "reorder_window_max",
+];
