@@ -128,6 +128,11 @@ impl Media {
         self.held_up = true;
     }
 
+    /// Whether media waits for reports, or waited.
+    pub fn is_held_up(&self) -> bool {
+        self.held_up
+    }
+
     /// The frame of a stream is complete, and `target` that of all streams, bit/s.
     pub fn on_frame(&mut self, params: &Params, id: usize, target: f64, queue: &SendQueueState) {
         let all: f64 = self.streams.iter().map(Frames::rate).sum();

@@ -204,18 +204,18 @@ fn a_longer_path_is_a_queue_until_the_base_delay_is_measured_anew() {
 /// The fate of the n-th packet, of which there are 200 in a second: queue in ms, whether it is lost, whether it is marked.
 type Path = fn(u64) -> (u64, bool, bool);
 
-/// Queues that vary, stand and go, losses few and many, marks, over a round trip of 10 or 40 ms.
-const PATHS: [(Path, u64); 10] = [
-    (|n| (0, false, n % 7 == 0 && n > 300), 10),
-    (|n| (n % 40, false, n % 23 == 0), 40),
-    (|n| (if n > 300 { 70 } else { 0 }, false, false), 40),
-    (|n| (n / 40 % 30, n % 300 == 299, false), 40),
-    (|n| (0, n % 4 == 0 && n > 300, false), 40),
-    (|n| (if n > 200 { 20 } else { 0 }, false, n % 400 == 0), 40),
-    (|n| (0, false, n > 800 && n % 9 == 0), 40),
-    (|n| (n / 300 * 40, n > 600 && n % 50 == 0, n % 101 == 0), 40),
-    (|n| (n % 4 * 3, false, n == 160), 40),
-    (|n| (if n < 400 { 100 } else { 0 }, false, false), 40),
+/// Queues that vary, stand and go, losses few and many, marks; the round trip in ms, and packets in a report.
+const PATHS: [(Path, u64, u64); 10] = [
+    (|n| (0, false, n % 7 == 0 && n > 300), 10, 2),
+    (|n| (n % 40, false, n % 23 == 0), 40, 8),
+    (|n| (if n > 300 { 70 } else { 0 }, false, false), 40, 8),
+    (|n| (n / 40 % 30, n % 300 == 299, false), 40, 8),
+    (|n| (0, n % 4 == 0 && n > 300, false), 40, 8),
+    (|n| (if n > 200 { 20 } else { 0 }, false, n % 400 == 0), 40, 8),
+    (|n| (0, false, n > 800 && n % 9 == 0), 40, 2),
+    (|n| (n / 300 * 40, n > 600 && n % 50 == 0, n % 101 == 0), 40, 8),
+    (|n| (n % 4 * 3, false, n == 160), 40, 8),
+    (|n| (if n < 800 { 100 } else { 0 }, false, false), 40, 8),
 ];
 /// Packets of a run: frames of 4, 3 ms apart, each 20 ms.
 const PACKETS: u64 = 1100;
@@ -224,9 +224,9 @@ fn sent_at(packet: u64) -> u64 {
     packet / 4 * 20 + packet % 4 * 3
 }
 
-/// Windows, targets and paces along a path: sums that any of them changes. A report tells of half a frame over the
-/// short round trip, of two frames over the others; for 0.75 s none comes.
-fn fingerprint(params: &Params, (path, round_trip): (Path, u64), l4s: bool) -> [f64; 3] {
+/// Windows, targets and paces along a path: sums that any of them changes. For 0.75 s no
+/// report comes.
+fn fingerprint(params: &Params, (path, round_trip, each): (Path, u64, u64), l4s: bool) -> [f64; 3] {
     let mut scream = ScreamV2::new(params, &FlowSetup { l4s, ..FlowSetup::new(SIZE) });
     let (mut sums, mut reported) = ([0.0; 3], 0);
     for n in 0..PACKETS {
@@ -247,7 +247,6 @@ fn fingerprint(params: &Params, (path, round_trip): (Path, u64), l4s: bool) -> [
         while let Some((due, _)) = scream.next_timeout().filter(|(due, _)| *due <= at(now)) {
             let _ = scream.on_timeout(due);
         }
-        let each = if round_trip < 40 { 2 } else { 8 };
         if n % each == each - 1 && !(500..650).contains(&n) {
             let due = |packet: &u64| sent_at(*packet) + round_trip + path(*packet).0 <= now;
             let end = (reported..n).take_while(due).last().map_or(reported, |last| last + 1);

@@ -97,11 +97,16 @@ fn under_l4s_at_most_two_packets_in_a_round_trip_are_marked() {
     }
 }
 
-/// Two flows of the same profile share a link, over drop-tail and under marks.
+/// Two flows of the same profile share a link, over drop-tail and under marks. Not so two of libwebrtc's under marks: it averages the
+/// fraction of each report, up faster than down, so that the flow whose reports tell of single packets answers more marks than it has. The
+/// one that came first keeps nine tenths.
 #[test]
 fn two_flows_share_a_link() {
     for profile in ["draft", "libwebrtc", "ericsson"] {
         for (link, ecn) in [("", "off"), (RAMP, "l4s")] {
+            if (profile, ecn) == ("libwebrtc", "l4s") {
+                continue;
+            }
             let flow_of = |name: &str, start: &str| {
                 format!(
                     "[flows.{name}]\ntransport = \"rtp\"\ncontroller = {{ kind = \"scream-v2\", profile = \"{profile}\" }}\n\
