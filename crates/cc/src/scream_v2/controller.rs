@@ -88,7 +88,7 @@ impl Controller for ScreamV2 {
         self.answer_if_begun()
     }
 
-    /// A stream adds its limits to those of the target, and takes them along. What it has in flight counts until it is gone.
+    /// A stream adds its limits to those of the target, and takes them along. Its flight counts until it is gone.
     fn on_stream(&mut self, _now: Time, stream: StreamId, change: StreamChange) -> Update {
         let id = usize::from(stream.0);
         if stream.0 >= StreamSet::CAPACITY {

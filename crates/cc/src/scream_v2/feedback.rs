@@ -8,7 +8,7 @@ use super::ref_wnd::{Event, Input, max_allowed};
 use crate::{Acked, LossDetector, PacketsReport, Status, StreamId};
 use paceline_units::{Time, TimeDelta};
 
-/// Between two samples of the delay's history for competing flows, as in RFC 8298 section 4.1.2.
+/// Between two samples of the delay's history for competing flows, as in SCReAM v1.
 const COMPETING_INTERVAL: TimeDelta = TimeDelta::from_millis(50);
 /// An encoder that makes fewer frames is taken for one that makes two in a second.
 const LONGEST_FRAME: TimeDelta = TimeDelta::from_millis(500);

@@ -104,7 +104,7 @@ params! {
         pacing_burst_rested: TimeDelta = ms(0), in 0.0, 1.0, "libwebrtc scream and pacing_controller 2026-06", "The same once the window was not reduced for pacing_rest";
         pacing_rest: TimeDelta = ms(15_000), in 0.0, 3600.0, LIBWEBRTC, "That time";
         packet_overhead: Bytes = Bytes::new(20), in 0.0, 65000.0, MEDIA, "PACKET_OVERHEAD, estimated packetization overhead";
-        target_rate_headroom: f64 = 1.2, in 0.1, 100.0, MEDIA, "What the window lets through over the target, beside the next two";
+        target_rate_headroom: f64 = 1.2, in 0.1, 100.0, MEDIA, "Rate that the window lets through over the target, beside the next two";
         rate_adjust_gain: f64 = 0.0625, in 0.0, 10.0, MEDIA, "RATE_ADJUST_GAIN, gain of the adjustment to media that waits; 0: none";
         rate_adjust_delay: f64 = 0.25, in 0.0, 100.0, MEDIA, "Wait of media, in frame periods, that needs no adjustment";
         frame_size_dev_alpha: f64 = 0.015_625, in 0.0, 1.0, MEDIA, "FRAME_SIZE_DEV_ALPHA, weight of a frame in the average excess of frame sizes; 0: it does not count";

@@ -14,7 +14,7 @@ impl ScreamV2 {
     /// Finds what may be in flight, and the pace: to be called when the window, the target or what the path tells has changed.
     pub(super) fn set_sending(&mut self) {
         let params = &self.params;
-        // What waited for reports would else leave in one go.
+        // Media that waited for reports would else leave in one go.
         let scale = if self.media.is_held_up() { 0.0 } else { self.delay.overhead_scale(params) };
         let overhead =
             params.ref_wnd_overhead_min + (params.ref_wnd_overhead_max - params.ref_wnd_overhead_min) * scale;

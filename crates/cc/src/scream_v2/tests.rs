@@ -85,7 +85,7 @@ fn the_first_window_is_the_smallest_or_that_of_the_first_rate() {
 
 #[test]
 fn marks_are_answered_in_proportion_under_l4s_and_by_a_factor_else() {
-    // A packet in 10 ms is a fraction of 0 or 1: an eighth up for one of ten, nine 128ths down for the others.
+    // A packet in 10 ms is a fraction of 0 or 1: an eighth up for one of ten, a 128th down for each of the others.
     let scream = call(&Params::draft(), 4000, true);
     assert!((0.6..0.7).contains(&scream.alpha.alpha), "{}", scream.alpha.alpha);
     let drop_after_a_mark = |params: &Params, marking: Marking| {

@@ -108,6 +108,8 @@ fn band_of(a: &str, b: &str, kind: &str) -> Band {
         }
         // The same under what follows the sum of windows, where NADA takes the place of TFRC: 1.58 to 1.93 over 21 worlds around this one.
         ("newreno", "nada") if kind == "etcp" => band((1.6, 2.7), 2.0, 8.0),
+        // The sum follows SCReAM v2's swings, which DCTCP's window takes part in a round trip late.
+        ("dctcp", "scream-v2") if kind == "active" => band((1.5, 2.5), 2.0, 8.0),
         // Conservative coupling lets CUBIC's steps up pass.
         ("cubic", "prague" | "sack") if kind == "conservative" => band((1.7, 3.2), 2.0, 9.0),
         _ if exchange => band((1.7, 2.5), 2.0, 8.0),
