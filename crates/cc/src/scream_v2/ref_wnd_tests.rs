@@ -116,7 +116,7 @@ fn marks_of_l4s_reduce_by_half_of_their_fraction() {
         };
         libm::round(world.after(5000, ce))
     };
-    let mut after_a_reduction = |srtt| {
+    let after_a_reduction = |srtt| {
         // A large queue: nothing scales the reduction down. The reduction just before leaves no rest.
         let mut world = World::new(Params::draft()).queue(20);
         world.after(4900, |input| (input.marked, input.alpha) = (true, Some(0.0)));
