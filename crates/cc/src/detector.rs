@@ -32,10 +32,14 @@ pub struct Acked {
     pub newly_acked: Bytes,
     /// Bytes that arrived for the first time.
     pub delivered: Bytes,
+    /// Number of packets that arrived for the first time.
+    pub delivered_packets: u32,
     /// Bytes that arrived, and bytes that left the flight without a verdict since no report named them, once each.
     pub presumed: Bytes,
     /// Bytes that arrived and were marked CE, once each: CE that a later report tells counts with that report.
     pub delivered_ce: Bytes,
+    /// Number of these packets.
+    pub delivered_ce_packets: u32,
     /// The packet sent last of all that arrived so far, if it is in this report: send time and arrival.
     pub newest: Option<(Time, Option<Time>)>,
     /// Number of packets that this report made lost.
@@ -50,8 +54,10 @@ impl Acked {
         Acked {
             newly_acked: self.newly_acked + other.newly_acked,
             delivered: self.delivered + other.delivered,
+            delivered_packets: self.delivered_packets + other.delivered_packets,
             presumed: self.presumed + other.presumed,
             delivered_ce: self.delivered_ce + other.delivered_ce,
+            delivered_ce_packets: self.delivered_ce_packets + other.delivered_ce_packets,
             newest: self.newest.max(other.newest),
             lost: self.lost + other.lost,
             spurious: self.spurious + other.spurious,
@@ -266,11 +272,14 @@ impl LossDetector {
         entry.state = if ce { State::Marked } else { State::Arrived };
         if before == State::Arrived {
             acked.delivered_ce += size;
+            acked.delivered_ce_packets += 1;
             return;
         }
         acked.delivered += size;
+        acked.delivered_packets += 1;
         acked.presumed += if before == State::Unreported { Bytes::ZERO } else { size };
         acked.delivered_ce += if ce { size } else { Bytes::ZERO };
+        acked.delivered_ce_packets += u32::from(ce);
         // Late packets say nothing of the path as it is now.
         if sent >= self.newest_acked_sent {
             acked.newest = Some((sent, arrived));

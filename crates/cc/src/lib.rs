@@ -34,6 +34,7 @@ pub mod reno;
 mod report;
 mod ring;
 pub mod scream;
+pub mod scream_v2;
 mod session;
 pub mod shared_bottleneck;
 mod silence;

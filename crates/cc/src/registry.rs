@@ -7,8 +7,8 @@ use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
     ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
-    bbr, bbr3, cubic, dctcp, fixed, gcc, ledbat, nada, prague, rap, reno, scream, tfrc, um, uncontrolled,
-    urcp, vegas,
+    bbr, bbr3, cubic, dctcp, fixed, gcc, ledbat, nada, prague, rap, reno, scream, scream_v2, tfrc, um,
+    uncontrolled, urcp, vegas,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -170,6 +170,8 @@ macro_rules! controllers {
 controllers! {
     /// SCReAM v1 (RFC 8298): window and media rate follow queue delay, loss and ECN
     Scream("scream", scream::Scream, Steers::Media),
+    /// SCReAM v2 (draft-ietf-ccwg-rfc8298bis-screamv2-01): a reference window follows marks, losses and queue delay, and the target is what it lets through
+    ScreamV2("scream-v2", scream_v2::ScreamV2, Steers::Media),
     /// TFRC (RFC 5348): the rate of TCP's throughput equation, from a loss event rate that the receiver measures
     Tfrc("tfrc", tfrc::Tfrc, Steers::Datagrams, half TfrcReceiver),
     /// CCID 2 (RFC 4341): DCCP's TCP-like window of packets, with congestion control of acknowledgements

@@ -114,7 +114,7 @@ fn calls() -> impl Strategy<Value = Call> {
 /// A controller of each kind and profile that media can have.
 fn controllers() -> Vec<(String, AnyController)> {
     let setup = FlowSetup::new(Bytes::new(1312));
-    let kinds = ["scream", "gcc", "nada", "rap", "urcp", "um", "fixed"];
+    let kinds = ["scream", "scream-v2", "gcc", "nada", "rap", "urcp", "um", "fixed"];
     let params = kinds.into_iter().flat_map(|kind| {
         let (usual, _) = ControllerParams::with_profile(kind, None).expect("registered");
         let profiles: Vec<_> = usual.profiles().iter().map(|(profile, _)| *profile).collect();
@@ -153,7 +153,9 @@ fn most_of_a_large_call_leaves_in_runs() {
         report_every: TimeDelta::from_millis(10),
         loses: 1000,
     };
-    for (name, controller) in controllers().into_iter().filter(|(name, _)| name.starts_with("scream")) {
+    // libwebrtc's packets leave in bursts of their own.
+    let paced = |name: &str| name.starts_with("scream") && name != "scream-v2 libwebrtc";
+    for (name, controller) in controllers().into_iter().filter(|(name, _)| paced(name)) {
         let (left, runs, _) = drive(&call, controller, true);
         assert!(runs * 2 > left.len() as u64, "{name}: {runs} of {}", left.len());
     }

@@ -40,7 +40,7 @@ class Look:
 
 
 FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "scream": (BLUE, ("scream",)),
+    "scream": (BLUE, ("scream", "scream-v2")),
     "gcc": (VERMILION, ("gcc",)),
     "cubic": (GREEN, ("cubic",)),
     "bbr": (PURPLE, ("bbr", "bbr3")),

@@ -36,8 +36,10 @@ fn arrived(marked: bool) -> Acked {
 const LOST: Acked = Acked {
     newly_acked: Bytes::ZERO,
     delivered: Bytes::ZERO,
+    delivered_packets: 0,
     presumed: Bytes::ZERO,
     delivered_ce: Bytes::ZERO,
+    delivered_ce_packets: 0,
     newest: None,
     lost: 1,
     spurious: 0,

@@ -106,6 +106,12 @@ impl KeptDelay {
     /// Nothing was measured.
     pub const NONE: KeptDelay = KeptDelay { nanos: i64::MAX, sent: Time::ZERO };
 
+    /// The delay of another packet of the same time, which was less by so much.
+    #[inline]
+    pub(crate) fn less(self, by: TimeDelta) -> KeptDelay {
+        KeptDelay { nanos: self.nanos.saturating_sub(by.as_nanos()), ..self }
+    }
+
     /// The delay by what is now known of the clocks.
     pub fn correct(&mut self, tilt: &Tilt) {
         if self.nanos != KeptDelay::NONE.nanos {

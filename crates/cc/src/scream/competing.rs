@@ -1,6 +1,6 @@
 //! Competing-flow compensation: the delay target rises where loss-based flows fill the queue (RFC 8298 section 4.1.2.3).
 
-use super::Params;
+use paceline_units::TimeDelta;
 
 /// Samples of the normalised delay that the variance is taken over.
 const LONG: usize = 200;
@@ -24,9 +24,9 @@ impl CompetingFlows {
         CompetingFlows { norms: [0.0; LONG], next: 0 }
     }
 
-    /// `adjust_qdelay_target`: the new target in seconds, from the present one and the queue delay.
-    pub fn adjust(&mut self, params: &Params, target: f64, delay: f64, loss_event_rate: f64) -> f64 {
-        let (low, high) = (params.qdelay_target_lo.as_secs_f64(), params.qdelay_target_hi.as_secs_f64());
+    /// `adjust_qdelay_target`: the new target in seconds between two limits, from the present one and the queue delay.
+    pub fn adjust(&mut self, limits: [TimeDelta; 2], target: f64, delay: f64, loss_event_rate: f64) -> f64 {
+        let [low, high] = limits.map(TimeDelta::as_secs_f64);
         self.norms[self.next] = delay / low;
         self.next = (self.next + 1) % LONG;
         let mean = self.norms.iter().sum::<f64>() / LONG as f64;
@@ -52,10 +52,12 @@ impl CompetingFlows {
 mod tests {
     use super::*;
 
+    const LIMITS: [TimeDelta; 2] = [TimeDelta::from_millis(100), TimeDelta::from_millis(400)];
+
     fn settle(delay: impl Fn(usize) -> f64, loss_event_rate: f64) -> f64 {
-        let (params, mut rule, mut target) = (Params::rfc8298(), CompetingFlows::new(), 0.1);
+        let (mut rule, mut target) = (CompetingFlows::new(), 0.1);
         for n in 0..400 {
-            target = rule.adjust(&params, target, delay(n), loss_event_rate);
+            target = rule.adjust(LIMITS, target, delay(n), loss_event_rate);
         }
         target
     }
@@ -75,13 +77,12 @@ mod tests {
 
     #[test]
     fn the_target_comes_down_by_halves_when_the_delay_is_gone_and_by_tenths_otherwise() {
-        let params = Params::rfc8298();
         let mut rule = CompetingFlows::new();
         for n in 0..LONG {
-            rule.adjust(&params, 0.4, if n < LONG - SHORT { 0.4 } else { 0.0 }, 0.0);
+            rule.adjust(LIMITS, 0.4, if n < LONG - SHORT { 0.4 } else { 0.0 }, 0.0);
         }
         let variance_root = libm::sqrt(0.75 * 0.25) * 4.0;
         assert!(variance_root > 1.0, "the delay's spread keeps new above the lowest target");
-        assert!((rule.adjust(&params, 0.4, 0.0, 0.0) - 0.36).abs() < 1e-9);
+        assert!((rule.adjust(LIMITS, 0.4, 0.0, 0.0) - 0.36).abs() < 1e-9);
     }
 }

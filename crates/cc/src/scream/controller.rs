@@ -37,10 +37,10 @@ impl Controller for Scream {
         stream.detector.on_sent(now, packet.sequence, packet.size);
         stream.rates.on_sent(packet.size);
         if self.in_flight == Bytes::ZERO {
-            self.wait_for_report(now);
+            self.silence.on_sent_from_rest(now, self.srtt());
         }
         self.count_in_flight();
-        self.silence.on_sent(&self.params, now);
+        self.silence.on_sent(now);
         self.learn_mss(now, packet.size);
         if self.credits.len() > 1 {
             scheduler::on_sent(&mut self.credits, packet.stream, packet.size.as_u64());
@@ -64,7 +64,7 @@ impl Controller for Scream {
         }
         one.rates.on_sent(Bytes::new(size.as_u64() * count));
         self.count_in_flight();
-        self.silence.on_sent(&self.params, run.last());
+        self.silence.on_sent(run.last());
         Some(Update::allow(self.send_window()))
     }
 
@@ -156,7 +156,7 @@ impl Controller for Scream {
         if self.next_timeout().is_none_or(|(due, _)| now < due) {
             return Update::none();
         }
-        if self.params.feedback_patience > 0.0 {
+        if self.silence.answers() {
             return self.on_silence(now);
         }
         self.forget_flight();

@@ -30,7 +30,7 @@ impl Scream {
             self.window_due = now + self.params.cwnd_update_interval;
             self.update_window(now);
         }
-        self.plan_silence();
+        self.silence.plan(self.srtt());
         self.allow_flight();
         target
     }
@@ -58,16 +58,16 @@ impl Scream {
             }
         };
         self.count_in_flight();
-        if self.silence.interrupted.is_some() {
+        if self.silence.is_interrupted() {
             self.resume(now, &acked);
         }
         self.pending.acked += acked.newly_acked.as_u64();
         if let Some((sent, arrived)) = acked.newest.filter(|(sent, _)| self.silence.tells_path(now, *sent)) {
             if sent >= self.silence.given_up_before {
-                self.round_trip.sample(&self.params, now, now.saturating_since(sent));
+                self.round_trip.sample(self.params.srtt_prefilter, now, now.saturating_since(sent));
             }
             if let Some(arrived) = arrived {
-                self.base.sample(&self.params, now, sent, arrived);
+                self.base.sample(now, sent, arrived);
             }
         }
         let (lost, marked) = (acked.lost > 0, acked.delivered_ce.as_u64());
@@ -134,7 +134,7 @@ impl Scream {
 
     /// The window's update, its inputs first: base delay, averages, and every 50 ms the trend and what hangs on it.
     fn update_window(&mut self, now: Time) {
-        self.base.check_reset(&self.params, now, self.delay_target);
+        self.base_reset.check(&self.params, now, self.delay_target, &mut self.base);
         let fraction = self.delay() / self.delay_target;
         self.trend.average_in(&self.params, now, fraction);
         let sample = now >= self.sample_due;
@@ -205,7 +205,8 @@ impl Scream {
     fn adjust_delay_target(&mut self) {
         if self.params.competing_flow_compensation {
             let (delay, losses) = (self.delay(), self.shares.loss_event_rate);
-            self.delay_target = self.competing.adjust(&self.params, self.delay_target, delay, losses);
+            let limits = [self.params.qdelay_target_lo, self.params.qdelay_target_hi];
+            self.delay_target = self.competing.adjust(limits, self.delay_target, delay, losses);
         }
     }
 }
@@ -234,7 +235,7 @@ mod tests {
     fn reactions(held: bool) -> [Option<bool>; 4] {
         let params = Params { events_held: held, ..Params::rfc8298() };
         let mut scream = Scream::new(&params, &FlowSetup::new(Bytes::new(1200)));
-        scream.round_trip.sample(&scream.params, Time::ZERO, TimeDelta::from_millis(100));
+        scream.round_trip.sample(1.0, Time::ZERO, TimeDelta::from_millis(100));
         AT.map(|at| {
             let now = Time::from_nanos(at * 1_000_000);
             let due = scream.due_event(now, at == AT[1], at == AT[0]);

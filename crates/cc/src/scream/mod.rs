@@ -3,8 +3,9 @@
 //! A window limits the bytes in flight and follows the queue delay; a rate for each stream follows what the window
 //! lets through. Differences from the text are in DEVIATIONS.md beside this file.
 
-mod base_delay;
-mod competing;
+pub(crate) mod base_delay;
+mod base_reset;
+pub(crate) mod competing;
 mod controller;
 mod delay_trend;
 mod feedback;
@@ -12,10 +13,10 @@ mod flight;
 mod media_rate;
 mod params;
 mod rate;
-mod round_trip;
+pub(crate) mod round_trip;
 mod scheduler;
 mod sharing;
-mod silence;
+pub(crate) mod silence;
 mod streams;
 mod window;
 
@@ -24,6 +25,7 @@ pub use params::Params;
 use crate::{DetectorConfig, FlowSetup, LossDetector, Pacing, StreamId, StreamSet, Update};
 use alloc::vec::Vec;
 use base_delay::BaseDelay;
+use base_reset::BaseReset;
 use competing::CompetingFlows;
 use delay_trend::DelayTrend;
 use flight::FlightHistory;
@@ -32,7 +34,7 @@ use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use rate::Rates;
 use round_trip::{RoundTrip, RoundTripShares};
 use scheduler::StreamCredit;
-use silence::Silence;
+use silence::{Kept, Silence};
 use window::Window;
 
 /// First value of the learned packet size.
@@ -49,6 +51,7 @@ pub struct Scream {
     credits: Vec<StreamCredit>,
     window: Window,
     base: BaseDelay,
+    base_reset: BaseReset,
     trend: DelayTrend,
     competing: CompetingFlows,
     flight: FlightHistory,
@@ -66,7 +69,7 @@ pub struct Scream {
     pending: Pending,
     pacing: Pacing,
     started: Option<Time>,
-    silence: Silence,
+    silence: Silence<Kept>,
     last_event: Option<Time>,
     /// Whether loss and CE wait for their reaction.
     held_events: (bool, bool),
@@ -124,7 +127,12 @@ impl Scream {
                 .map(|&priority| StreamCredit { priority, waiting: 0, credit: 0.0 })
                 .collect(),
             window: Window::new(&params, Time::ZERO),
-            base: BaseDelay::new(&params),
+            base: BaseDelay::new(
+                params.skew_compensation,
+                params.base_delay_bucket,
+                params.base_delay_buckets,
+            ),
+            base_reset: BaseReset::default(),
             trend: DelayTrend::default(),
             competing: CompetingFlows::new(),
             flight: FlightHistory::new(Time::ZERO),
@@ -140,7 +148,7 @@ impl Scream {
             pending: Pending::default(),
             pacing: Pacing::Off,
             started: None,
-            silence: Silence::new(),
+            silence: Silence::new(params.patience()),
             last_event: None,
             held_events: (false, false),
             window_due: Time::ZERO,
@@ -205,7 +213,7 @@ impl Scream {
     /// Whether a report should have come by now.
     #[inline]
     fn is_overdue(&self, now: Time) -> bool {
-        self.params.feedback_patience > 0.0 && self.silence.is_overdue(now, self.srtt())
+        self.silence.is_overdue(now, self.srtt())
     }
 
     fn congestion(&self, now: Time) -> Congestion {

@@ -1,5 +1,6 @@
 //! SCReAM's constants by name. One algorithm, several named sets of values.
 
+use super::silence::Patience;
 use paceline_units::param::Ramp;
 use paceline_units::params;
 use paceline_units::{Bitrate, Bytes, TimeDelta};
@@ -193,6 +194,12 @@ impl Params {
             target_rate_scale_weight: 0.02,
             ..Params::rfc8298()
         }
+    }
+
+    /// The answers to reports that stay away.
+    pub(super) fn patience(&self) -> Patience {
+        let &Params { feedback_patience, stall_time, stall_round_trips, .. } = self;
+        Patience { feedback_patience, stall_time, stall_round_trips }
     }
 
     /// `reference-2022` with [`Params::mended`].

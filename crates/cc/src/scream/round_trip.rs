@@ -3,6 +3,9 @@
 use super::Params;
 use paceline_units::{Time, TimeDelta};
 
+/// RFC 6298 section 2.3.
+pub const ALPHA: f64 = 0.125;
+
 /// `s_rtt`: an optional first filter, and a second that moves once per round trip.
 #[derive(Clone, Debug, Default)]
 pub struct RoundTrip {
@@ -28,15 +31,29 @@ impl RoundTrip {
 
     /// A packet's round trip took `sample`.
     #[inline]
-    pub fn sample(&mut self, params: &Params, now: Time, sample: TimeDelta) {
+    pub fn sample(&mut self, prefilter: f64, now: Time, sample: TimeDelta) {
+        self.sample_with(prefilter, ALPHA, now, sample);
+    }
+
+    /// A packet's round trip took `sample`, for a single filter of this weight that moves with each sample.
+    #[inline]
+    pub fn sample_each(&mut self, alpha: f64, sample: TimeDelta) {
+        let sample = sample.as_secs_f64().max(1e-9);
+        self.smoothed =
+            if self.smoothed == 0.0 { sample } else { self.smoothed + alpha * (sample - self.smoothed) };
+        self.span = Some(TimeDelta::from_secs_f64(self.smoothed));
+    }
+
+    /// As [`RoundTrip::sample`], with a weight of its own in the second filter.
+    #[inline]
+    pub fn sample_with(&mut self, prefilter: f64, alpha: f64, now: Time, sample: TimeDelta) {
         let sample = sample.as_secs_f64().max(1e-9);
         if self.smoothed == 0.0 {
             (self.first, self.smoothed) = (sample, sample);
         }
-        self.first += params.srtt_prefilter * (sample - self.first);
+        self.first += prefilter * (sample - self.first);
         if now >= self.due {
-            // RFC 6298 section 2.3: alpha = 1/8.
-            self.smoothed += 0.125 * (self.first - self.smoothed);
+            self.smoothed += alpha * (self.first - self.smoothed);
             self.span = Some(TimeDelta::from_secs_f64(self.smoothed));
             self.due = now + TimeDelta::from_secs_f64(self.first);
         }
@@ -98,14 +115,13 @@ mod tests {
 
     #[test]
     fn the_first_sample_counts_whole_and_later_ones_an_eighth_per_round_trip() {
-        let params = Params::rfc8298();
         let mut rtt = RoundTrip::default();
         assert_eq!(rtt.smoothed(), None);
-        rtt.sample(&params, at(100), TimeDelta::from_millis(100));
+        rtt.sample(1.0, at(100), TimeDelta::from_millis(100));
         assert_eq!(rtt.smoothed(), Some(TimeDelta::from_millis(100)));
-        rtt.sample(&params, at(150), TimeDelta::from_millis(180));
+        rtt.sample(1.0, at(150), TimeDelta::from_millis(180));
         assert_eq!(rtt.smoothed(), Some(TimeDelta::from_millis(100)), "once a round trip");
-        rtt.sample(&params, at(200), TimeDelta::from_millis(180));
+        rtt.sample(1.0, at(200), TimeDelta::from_millis(180));
         assert_eq!(rtt.smoothed(), Some(TimeDelta::from_millis(110)));
     }
 

@@ -79,6 +79,7 @@ impl Model {
                 PacketState::Arrived if ecn.is_ce() => {
                     *state = PacketState::Marked;
                     acked.delivered_ce += Bytes::new(*size);
+                    acked.delivered_ce_packets += 1;
                     continue;
                 }
                 PacketState::Arrived | PacketState::Marked => continue,
@@ -98,6 +99,8 @@ impl Model {
             *state = if ecn.is_ce() { PacketState::Marked } else { PacketState::Arrived };
             acked.delivered += Bytes::new(*size);
             acked.delivered_ce += Bytes::new(if ecn.is_ce() { *size } else { 0 });
+            acked.delivered_packets += 1;
+            acked.delivered_ce_packets += u32::from(ecn.is_ce());
             if *sent >= self.newest_sent {
                 (acked.newest, self.newest_sent) = (Some((*sent, arrived)), *sent);
             }

@@ -238,7 +238,7 @@ fn a_controller_is_configured_by_text_alone() {
         let error = AnyController::configured(kind, profile, settings.iter().copied()).expect_err(message);
         assert!(error.to_string().starts_with(message), "{error}");
     };
-    wrong("skream", None, &[], "controller: found skream, expected one of scream, tfrc");
+    wrong("skream", None, &[], "controller: found skream, expected one of scream, scream-v2, tfrc");
     wrong("scream", Some("rfc"), &[], "profile: found rfc, expected one of robust, ");
     wrong(
         "fixed",

@@ -37,6 +37,9 @@ const LISTED: &str = "\
 scream robust:
 scream rfc8298:
 scream reference-2022:
+scream-v2 draft:
+scream-v2 libwebrtc:
+scream-v2 ericsson:
 tfrc rfc5348:
 tfrc ns2:
 ccid2 rfc4341:

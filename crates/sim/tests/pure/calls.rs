@@ -138,6 +138,18 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ("scream reference-2022", "reordering", REFERENCE),
     ("scream reference-2022", "reordering of packets 16 ms apart", REFERENCE),
     ("scream reference-2022", "silence", REFERENCE),
+    ("scream-v2 draft", "1 s", BY_PACKETS),
+    ("scream-v2 draft", "1.2 s", BY_PACKETS),
+    ("scream-v2 draft", "2 s", BY_PACKETS),
+    ("scream-v2 libwebrtc", "0.6 s", BY_PACKETS),
+    ("scream-v2 libwebrtc", "1 s", BY_PACKETS),
+    ("scream-v2 libwebrtc", "1.2 s", BY_PACKETS),
+    ("scream-v2 libwebrtc", "2 s", BY_PACKETS),
+    ("scream-v2 libwebrtc", "24 fps", UNEVEN),
+    ("scream-v2 libwebrtc", "30 fps", UNEVEN),
+    ("scream-v2 ericsson", "1.2 s", BY_PACKETS),
+    ("scream-v2 ericsson", "2 s", BY_PACKETS),
+    ("scream-v2 ericsson", "a report each 200 ms", FEW_FLIGHTS),
     ("gcc draft", "10 % of reports lost", LOSSES),
     ("gcc draft", "reordering", GRADIENT),
     ("gcc draft", "reordering of packets 16 ms apart", GRADIENT),
@@ -158,6 +170,10 @@ const EXEMPT: &[(&str, &str, &str)] = &[
 ];
 
 const SLOW_LOOP: &str = "RFC 8698 section 1: its constants are stable for round trips below 250 ms";
+const BY_PACKETS: &str = "it grows by a packet in a round trip, and by a few percent long after congestion (draft-ietf-ccwg-rfc8298bis-screamv2-01 section 4.2.2.2)";
+const UNEVEN: &str =
+    "its bursts are delayed unevenly at some frame rates, where its window grows a tenth as fast";
+const FEW_FLIGHTS: &str = "where delays vary its flights are 1.5 windows at most, too few for a report each 200 ms: it is made for one in 16 packets";
 const OF_2012: &str = "the profile is what the authors of URCP measured, which did not look for reports";
 const PER_ROUND_TRIP: &str = "it grows by a part per response time, which holds the round trip";
 const LOSSES: &str =
@@ -167,7 +183,7 @@ const NOISE: &str = "a packet that a report leaves out counts as lost at once, t
 
 /// Every controller that names a target. SCReAM's tuned sets are judged on recordings of mobile networks.
 fn members() -> impl Iterator<Item = Member> {
-    let kinds = ["scream", "gcc", "nada", "urcp", "um"];
+    let kinds = ["scream", "scream-v2", "gcc", "nada", "urcp", "um"];
     members::untuned().filter(move |member| kinds.contains(&member.params.kind()))
 }
 

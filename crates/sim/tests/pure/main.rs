@@ -39,6 +39,7 @@ mod rack;
 mod random;
 mod reference;
 mod response;
+mod scream_v2;
 mod shared_bottleneck;
 mod statistics;
 mod step_oracle;

@@ -134,6 +134,7 @@ fn after_two_seconds_of_silence_the_rate_is_back_within_two() {
     const AS_MEASURED: &str = "the reference program, which does not answer silence";
     const NS2: &str = "the round-trip times of packets that waited for the end count";
     const TIMEOUTS: &str = "RFC 4341 section 5: each timeout halves the threshold";
+    const AFTER_A_FLOOD: &str = "over 0.2 s the media that waited is a queue that takes half of the window, which grows back by packets";
     const LINEAR: &str = "a packet more in each round trip of up to half a second";
     let excused = [
         ("scream reference-2022", AS_MEASURED),
@@ -145,6 +146,8 @@ fn after_two_seconds_of_silence_the_rate_is_back_within_two() {
         ("ccid2 ns2", LINEAR),
         ("rap rap1999", LINEAR),
         ("rap ns2", LINEAR),
+        ("scream-v2 draft", AFTER_A_FLOOD),
+        ("scream-v2 libwebrtc", AFTER_A_FLOOD),
     ];
     let mut faults = Vec::new();
     for member in all().filter(|member| member.params.steers() != Steers::ByteStream) {
