@@ -39,6 +39,7 @@ mod session;
 pub mod shared_bottleneck;
 mod silence;
 mod spread;
+pub mod tempo;
 pub mod tfrc;
 pub mod um;
 pub mod uncontrolled;

@@ -7,7 +7,7 @@ use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
     ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
-    bbr, bbr3, cubic, dctcp, fixed, gcc, ledbat, nada, prague, rap, reno, scream, scream_v2, tfrc, um,
+    bbr, bbr3, cubic, dctcp, fixed, gcc, ledbat, nada, prague, rap, reno, scream, scream_v2, tempo, tfrc, um,
     uncontrolled, urcp, vegas,
 };
 use alloc::vec::Vec;
@@ -182,6 +182,8 @@ controllers! {
     Gcc("gcc", gcc::Gcc, Steers::Datagrams),
     /// NADA (RFC 8698): the rate follows one signal of queue delay, losses and marks
     Nada("nada", nada::Nada, Steers::Datagrams),
+    /// Tempo (ours): the rate grows until a queue stands, and lets it drain
+    Tempo("tempo", tempo::Tempo, Steers::Datagrams),
     /// RAP (1999): a gap between packets, with additive increase and multiplicative decrease of the rate
     Rap("rap", rap::Rap, Steers::Datagrams),
     /// URCP (2013): learns capacity and delay noise, and adapts a utility-maximising rate to them

@@ -108,12 +108,13 @@ class PartOptions(StudyOptions):
         from paceline.studies.definition import load
         from paceline.studies.parts import part
 
-        wanted = {}
+        wanted: dict[str, list[str]] = {}
         for text in self.only or ():
             name, equals, values = text.partition("=")
             if not equals or not values:
                 raise UsageError(f"--only {text}: expected NAME=VALUE, such as half=search")
-            wanted[name.strip()] = [str(grammar.value_of(value.strip())) for value in grammar.split(values)]
+            levels = [str(grammar.value_of(value.strip())) for value in grammar.split(values)]
+            wanted.setdefault(name.strip(), []).extend(levels)
         with expecting("study", [self.name]):
             return part(load(self.name, also=self.also or ()), wanted)
 

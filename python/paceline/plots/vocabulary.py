@@ -49,7 +49,7 @@ FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "constant": (BLACK, ("fixed", "none")),
     "ecn": (WINE, ("prague", "dctcp")),
     "delay": (OLIVE, ("ledbat", "vegas")),
-    "rate": (INDIGO, ("rap", "urcp", "um", "nada")),
+    "rate": (INDIGO, ("rap", "urcp", "um", "nada", "tempo")),
 }
 """Colours by family. Its members differ in their dashes, and so do neighbours here, which grey print needs."""
 

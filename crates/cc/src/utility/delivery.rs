@@ -14,25 +14,25 @@ const REMEMBERED: f64 = COVERED - SPACING;
 
 /// Bits that had arrived at remembered times, in seconds by our clock.
 #[derive(Clone, Debug)]
-pub(super) struct Delivery {
+pub(crate) struct Delivery {
     marks: VecDeque<(f64, f64)>,
     bits: f64,
     latest: f64,
 }
 
 impl Delivery {
-    pub(super) fn new() -> Delivery {
+    pub(crate) fn new() -> Delivery {
         Delivery { marks: VecDeque::with_capacity(MARKS + 1), bits: 0.0, latest: f64::NEG_INFINITY }
     }
 
     /// Arrivals are counted anew.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.marks.clear();
         (self.bits, self.latest) = (0.0, f64::NEG_INFINITY);
     }
 
     #[inline]
-    pub(super) fn on_arrival(&mut self, at: f64, bits: f64) {
+    pub(crate) fn on_arrival(&mut self, at: f64, bits: f64) {
         if at < self.latest - COVERED {
             // Other clocks: nothing compares.
             self.marks.clear();
@@ -49,13 +49,13 @@ impl Delivery {
     }
 
     /// A packet arrived behind others that were sent later.
-    pub(super) fn on_late(&mut self, bits: f64) {
+    pub(crate) fn on_late(&mut self, bits: f64) {
         self.bits += bits;
     }
 
     /// Bit/s over the last `span` seconds, or over all that is remembered where that is less; longer where that holds less
     /// than `fewest` bits. Absent if not so much has arrived.
-    pub(super) fn rate(&self, span: f64, fewest: f64) -> Option<f64> {
+    pub(crate) fn rate(&self, span: f64, fewest: f64) -> Option<f64> {
         let span = span.min(REMEMBERED);
         let is_enough = |&&(at, bits): &&(f64, f64)| self.latest - at >= span && self.bits - bits >= fewest;
         let &(at, bits) = self.marks.iter().rev().find(is_enough)?;
@@ -65,7 +65,7 @@ impl Delivery {
 
     /// The rate that fits the arrivals of the last `span` seconds best, where their times are noisy: least squares of times
     /// over bits.
-    pub(super) fn fitted_rate(&self, span: f64) -> Option<f64> {
+    pub(crate) fn fitted_rate(&self, span: f64) -> Option<f64> {
         let recent = || self.marks.iter().rev().take_while(|(at, _)| self.latest - at <= span);
         let count = recent().count() as f64;
         let (sum_at, sum_bits) = recent().fold((0.0, 0.0), |sum, mark| (sum.0 + mark.0, sum.1 + mark.1));

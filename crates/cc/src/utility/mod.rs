@@ -3,7 +3,7 @@
 //! A sender measures delays, losses, marks and rates, goes through the phases of a start, and paces at the rate of its
 //! [`Law`]. Open points of the papers are in DEVIATIONS.md beside this file.
 
-mod delivery;
+pub(crate) mod delivery;
 mod law;
 mod params;
 mod sender;

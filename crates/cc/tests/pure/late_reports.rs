@@ -18,7 +18,7 @@ fn at(millis: u64) -> Time {
 
 /// Every controller of media by kind and profile, without marks and with those of L4S.
 fn members() -> Vec<(String, ControllerParams, bool)> {
-    let kinds = ["scream", "scream-v2", "gcc", "nada", "urcp", "um"];
+    let kinds = ["scream", "scream-v2", "gcc", "nada", "tempo", "urcp", "um"];
     let media = ControllerParams::all().filter(|(params, _)| kinds.contains(&params.kind()));
     media
         .flat_map(|(params, profile)| {

@@ -99,6 +99,9 @@ const GCC_UNAFFECTED: &[Fault] = &[Fault::Generous, Fault::Credulous, Fault::Dea
 /// No window, and nothing but silence that a timeout is needed for.
 const NADA_UNAFFECTED: &[Fault] = &[Fault::Generous, Fault::Credulous, Fault::Sleepless];
 
+/// The same, and nothing depends on a byte more or less.
+const TEMPO_UNAFFECTED: &[Fault] = &[Fault::Generous, Fault::Credulous, Fault::Moody, Fault::Sleepless];
+
 /// Test values of a kind instead of a profile's own.
 fn fit(params: &ControllerParams) -> ControllerParams {
     let mut params = params.clone();
@@ -218,6 +221,9 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
             }
         }
         ControllerParams::Nada(_) => Member { unaffected_by: NADA_UNAFFECTED, ..member },
+        ControllerParams::Tempo(_) => Member { unaffected_by: TEMPO_UNAFFECTED, ..member }
+            .marked_every(50)
+            .exempt("reacts_to_loss", "losses that stay when it sends less are no sign of congestion to it"),
         ControllerParams::Rap(_) => member.driven_by_loss(RAP_UNAFFECTED),
         ControllerParams::Urcp(_) => {
             Member { unaffected_by: URCP_UNAFFECTED, ..member }

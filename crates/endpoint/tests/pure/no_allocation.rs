@@ -61,7 +61,7 @@ fn allocations(kind: &str, frames: u64, counted: u64) -> u64 {
 
 #[test]
 fn nothing_is_allocated_per_packet_once_warm() {
-    for kind in ["scream", "scream-v2", "gcc", "nada", "urcp", "rap", "none"] {
+    for kind in ["scream", "scream-v2", "gcc", "nada", "tempo", "urcp", "rap", "none"] {
         assert_eq!(allocations(kind, 6000, 3000), 0, "{kind}");
     }
 }

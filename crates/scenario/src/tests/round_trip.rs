@@ -407,7 +407,7 @@ fn bitrate_of_a_flow_is_what_its_controller_calls_so() {
     const GIVEN: &str = "{ min = \"100kbps\", start = \"400kbps\", max = \"2Mbps\" }";
     let kbps = |value: u64| Bitrate::from_kbps(value);
     let given = StreamLimits { min: kbps(100), start: kbps(400), max: kbps(2000) };
-    for controller in ["scream", "scream-v2", "gcc", "nada", "urcp", "um", "tfrc", "rap"] {
+    for controller in ["scream", "scream-v2", "gcc", "nada", "tempo", "urcp", "um", "tfrc", "rap"] {
         let scenario = with(&[("flows.video.controller", controller), ("flows.video.bitrate", GIVEN)]);
         let flow = &scenario.flows[0];
         assert_eq!(flow.streams[0].limits, Some(given), "{controller}");
@@ -417,7 +417,7 @@ fn bitrate_of_a_flow_is_what_its_controller_calls_so() {
             own.iter().zip(rates).all(|(own, rate)| own.is_none() || *own == rate),
             "{controller}: {own:?}"
         );
-        assert_eq!(own[2].is_some(), ["scream", "scream-v2", "gcc", "nada"].contains(&controller));
+        assert_eq!(own[2].is_some(), ["scream", "scream-v2", "gcc", "nada", "tempo"].contains(&controller));
         assert_eq!(parse(&scenario.to_toml(), "calls.toml").as_ref(), Ok(&scenario), "{controller}");
     }
 }

@@ -52,6 +52,7 @@ gcc draft:
 gcc libwebrtc:
 gcc libwebrtc-2012:
 nada rfc8698:
+tempo default:
 rap rap1999:
 rap ns2:
 urcp paper:

@@ -183,7 +183,7 @@ const NOISE: &str = "a packet that a report leaves out counts as lost at once, t
 
 /// Every controller that names a target. SCReAM's tuned sets are judged on recordings of mobile networks.
 fn members() -> impl Iterator<Item = Member> {
-    let kinds = ["scream", "scream-v2", "gcc", "nada", "urcp", "um"];
+    let kinds = ["scream", "scream-v2", "gcc", "nada", "tempo", "urcp", "um"];
     members::untuned().filter(move |member| kinds.contains(&member.params.kind()))
 }
 

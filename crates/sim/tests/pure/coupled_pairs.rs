@@ -17,7 +17,7 @@ pub fn flow(name: &str, controller: &str, transport: &str, more: &str) -> String
         "scream" => {
             (", profile = \"rfc8298\", target_bitrate_max = \"20Mbps\"", "kind = \"cbr\", adaptive = true")
         }
-        "gcc" | "nada" | "scream-v2" => {
+        "gcc" | "nada" | "scream-v2" | "tempo" => {
             (", target_bitrate_max = \"20Mbps\"", "kind = \"cbr\", adaptive = true")
         }
         _ => ("", "kind = \"bulk\""),

@@ -1,0 +1,286 @@
+//! The law of the rate: it grows until a queue stands, packets are lost that were not before, or marks come, and goes on from what the
+//! path carried once the queue has drained.
+
+use super::Params;
+use super::losses::{Losses, Verdict};
+use super::marks::Marks;
+use super::others::Others;
+use super::path::{Counts, Path};
+use super::recent::Peak;
+use paceline_units::{Time, TimeDelta};
+
+/// The rate may grow beyond what arrived in this time or the one before it, times the head room.
+const PEAK_SPAN: TimeDelta = TimeDelta::from_secs(5);
+/// In the start the rate is no more than this times what arrives, and grows by this in a response time.
+const START_GROWTH: f64 = 2.0;
+/// A queue of ours falls by this part of the time, at least.
+const PROGRESS: f64 = 0.25;
+/// A queue below this part of its limit has drained.
+const DRAINED: f64 = 0.25;
+/// Where less than this part of the rate arrives while a queue drains, the path carries less than was thought.
+const CARRIES: f64 = 0.9;
+/// Shortest and longest time over which what arrives is measured, in seconds.
+const ARRIVALS: (f64, f64) = (0.2, 1.9);
+/// The same of a flow that has just begun.
+const FIRST_ARRIVALS: f64 = 0.05;
+/// Growth is faster after so many response times without congestion, at least.
+const PATIENCE: f64 = 10.0;
+/// The rate, in bit/s, at which growth is `growth`.
+const UNIT: f64 = 1e6;
+/// The standing queue's limit is at least so many largest packets long.
+const PACKETS: f64 = 0.5;
+
+/// The phases of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Phase {
+    /// The rate doubles.
+    Start,
+    /// The rate grows slowly.
+    Growth,
+    /// A queue drains.
+    Drain,
+}
+
+/// A flow's facts when a report came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signals {
+    pub(super) now: Time,
+    /// Seconds until a change of the rate shows in reports.
+    pub(super) response: f64,
+    /// Seconds of a round trip.
+    pub(super) rtt: f64,
+    /// The largest packet, in bits.
+    pub(super) packet: f64,
+    /// Whether marks are answered in proportion.
+    pub(super) l4s: bool,
+    /// Whether less than the rate is sent, since reports stayed away.
+    pub(super) held_back: bool,
+}
+
+/// The path as the report shows it.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// The standing queue, and the one beyond the floor that is congestion, in seconds.
+    standing: f64,
+    limit: f64,
+    /// What arrives, in bit/s.
+    arrives: f64,
+    /// Whether the last reduction of the rate shows.
+    settled: bool,
+}
+
+/// A drain that goes on.
+#[derive(Clone, Copy, Debug)]
+struct Drain {
+    since: Time,
+    /// What arrived when it began, in bit/s.
+    arrived: f64,
+    /// The longest queue, and the last one that was seen, in seconds.
+    longest: f64,
+    last: f64,
+}
+
+/// The rate of a flow.
+#[derive(Clone, Debug)]
+pub(super) struct Law {
+    /// In bit/s.
+    pub(super) rate: f64,
+    pub(super) phase: Phase,
+    /// Rate and phase before the rate was lowered.
+    before: (f64, Phase),
+    /// When that was.
+    lowered: Option<Time>,
+    /// When the last report came.
+    last: Option<Time>,
+    drain: Drain,
+    /// The most that arrived of late, in bit/s.
+    arrived: Peak,
+    pub(super) others: Others,
+    pub(super) losses: Losses,
+    pub(super) marks: Marks,
+}
+
+impl Law {
+    pub(super) fn new(rate: f64) -> Law {
+        Law {
+            rate,
+            phase: Phase::Start,
+            before: (rate, Phase::Start),
+            lowered: None,
+            last: None,
+            drain: Drain { since: Time::ZERO, arrived: 0.0, longest: 0.0, last: 0.0 },
+            arrived: Peak::new(PEAK_SPAN),
+            others: Others::NONE,
+            losses: Losses::NONE,
+            marks: Marks::NONE,
+        }
+    }
+
+    /// As if the rate had been lowered at `now`.
+    #[cfg(test)]
+    pub(super) fn lower_for_test(&mut self, now: Time) {
+        self.lower(now);
+    }
+
+    /// Seconds since the rate was lowered last.
+    fn since_lowered(&self, now: Time) -> f64 {
+        self.lowered.map_or(f64::INFINITY, |at| now.saturating_since(at).as_secs_f64())
+    }
+
+    /// A report came.
+    pub(super) fn update(&mut self, params: &Params, signals: &Signals, path: &mut Path) {
+        let now = signals.now;
+        let elapsed = self.last.replace(now).map_or(0.0, |last| now.saturating_since(last).as_secs_f64());
+        let counts = path.take_counts();
+        let span = signals.response.clamp(ARRIVALS.0, ARRIVALS.1);
+        let Some(arrives) = path.arrives(span).or_else(|| path.arrives(FIRST_ARRIVALS)) else { return };
+        self.arrived.note(now, arrives);
+        if signals.held_back {
+            return;
+        }
+        let standing = path.standing().unwrap_or(0.0);
+        let settled = self.since_lowered(now) >= signals.response;
+        self.others.look(now, path.span, standing, settled && self.phase != Phase::Drain);
+        let limit = params.queue_limit.as_secs_f64().max(PACKETS * signals.packet / self.rate);
+        let limit = limit + self.others.margin(params);
+        let seen = Seen { standing, limit, arrives, settled };
+        let lost = self.count_losses(params, signals, &counts, settled);
+        if self.marks.count(params, signals, &counts) {
+            self.on_marks(params, signals, &seen);
+        }
+        if self.phase == Phase::Drain {
+            if settled {
+                self.go_on_draining(params, signals, path, &seen);
+            } else {
+                self.drain.longest = self.drain.longest.max(standing);
+            }
+        } else if standing > self.others.floor() + limit {
+            self.lower(now);
+            self.drain.longest = 0.0;
+            self.drain(params, now, &seen);
+        } else if let Some(part) = lost {
+            self.lower(now);
+            self.rate *= params.loss_back_off * (1.0 - part);
+            self.phase = Phase::Growth;
+        } else if settled || self.phase == Phase::Start {
+            self.grow(params, signals, elapsed.min(signals.response), arrives);
+        }
+    }
+
+    /// The rate is lowered now.
+    fn lower(&mut self, now: Time) {
+        self.before = (self.rate, self.phase);
+        self.lowered = Some(now);
+    }
+
+    /// Less is sent than arrives, so that a queue drains.
+    fn drain(&mut self, params: &Params, now: Time, seen: &Seen) {
+        let &Seen { standing, arrives, .. } = seen;
+        (self.phase, self.lowered) = (Phase::Drain, Some(now));
+        let arrived = arrives.min(self.rate);
+        let part = 1.0 - (standing - self.others.floor()) / params.drain_time.as_secs_f64();
+        self.rate = arrived * part.min(params.back_off).max(params.drain_least);
+        self.drain = Drain { since: now, arrived, longest: self.drain.longest.max(standing), last: standing };
+    }
+
+    /// A queue drains, and it shows.
+    fn go_on_draining(&mut self, params: &Params, signals: &Signals, path: &Path, seen: &Seen) {
+        let &Seen { standing, limit, arrives, .. } = seen;
+        let Drain { since, arrived, longest, last } = self.drain;
+        let longest = longest.max(standing);
+        let elapsed = signals.now.saturating_since(since).as_secs_f64();
+        let drained = standing <= DRAINED * limit;
+        if !drained && arrives < CARRIES * self.rate && standing > last {
+            self.drain(params, signals.now, seen);
+            return;
+        }
+        (self.drain.longest, self.drain.last) = (longest, standing);
+        if !drained && elapsed < 2.0 * signals.response + longest / PROGRESS {
+            return;
+        }
+        // Where noise held packets up, more came behind.
+        let whole = path.arrives(elapsed.clamp(ARRIVALS.0, ARRIVALS.1)).unwrap_or(0.0);
+        let (before, phase) = self.before;
+        let carried = params.back_off * arrived.max(whole).min(before);
+        self.others.on_drained(standing);
+        self.lowered = Some(signals.now);
+        if drained || longest - standing > limit / 2.0 {
+            (self.rate, self.phase) = (carried, Phase::Growth);
+        } else {
+            // It was none of ours.
+            let phase = if phase == Phase::Start { Phase::Start } else { Phase::Growth };
+            (self.rate, self.phase) = (before, phase);
+        }
+    }
+
+    /// The part of packets that is lost for too high a rate.
+    fn count_losses(
+        &mut self,
+        params: &Params,
+        signals: &Signals,
+        counts: &Counts,
+        settled: bool,
+    ) -> Option<f64> {
+        if !settled || self.phase == Phase::Drain {
+            self.losses.restart(signals.now);
+            return None;
+        }
+        match self.losses.count(params, signals, counts) {
+            Verdict::Usual => None,
+            Verdict::Congestion(part) => Some(part),
+            Verdict::NotForRate => {
+                let (before, phase) = self.before;
+                self.rate = self.rate.max(before);
+                if phase == Phase::Start {
+                    self.phase = Phase::Start;
+                }
+                None
+            }
+        }
+    }
+
+    /// Packets of the last round trip arrived marked.
+    fn on_marks(&mut self, params: &Params, signals: &Signals, seen: &Seen) {
+        if self.phase == Phase::Drain {
+            return;
+        }
+        if self.phase == Phase::Start {
+            (self.rate, self.phase) = (self.rate.min(seen.arrives), Phase::Growth);
+        }
+        if signals.l4s {
+            self.rate *= 1.0 - self.marks.alpha / 2.0;
+            self.lowered.get_or_insert(signals.now);
+        } else if seen.settled {
+            self.lower(signals.now);
+            self.rate *= params.mark_back_off;
+        }
+    }
+
+    fn grow(&mut self, params: &Params, signals: &Signals, elapsed: f64, arrives: f64) {
+        let (per_second, most) = if self.phase == Phase::Start {
+            (libm::log(START_GROWTH) / signals.response, START_GROWTH * arrives)
+        } else {
+            (self.growth(params, signals), params.head_room * self.arrived.most())
+        };
+        let grown = self.rate * (1.0 + per_second * elapsed);
+        self.rate = grown.min(most.max(self.rate));
+    }
+
+    /// The growth per second, as a part of the rate.
+    fn growth(&self, params: &Params, signals: &Signals) -> f64 {
+        let response = signals.response;
+        // A queue that grows so is seen a response time later, and shrinks after another.
+        let unseen = params.growth_queue.as_secs_f64() / (response * response);
+        let slow = (params.growth * libm::sqrt(UNIT / self.rate)).min(unseen);
+        let patience = params.growth_patience.as_secs_f64().max(PATIENCE * response);
+        let clear = self.lowered.map_or(0.0, |_| self.since_lowered(signals.now));
+        let fast = params.growth_gain * (clear - patience).max(0.0);
+        let grows = slow.max(fast).min(params.growth_most / response);
+        if !signals.l4s || self.marks.alpha == 0.0 {
+            return grows;
+        }
+        let interval = params.l4s_growth_interval.as_secs_f64();
+        let by_packets = signals.packet / (interval * interval) / self.rate;
+        grows.max(by_packets.min(1.0 / response))
+    }
+}

@@ -1,0 +1,66 @@
+//! A queue that stands whatever is sent: that of others, noise, or a path that became longer.
+
+use super::Params;
+use paceline_units::{Time, TimeDelta};
+
+/// Seconds over which the noise is averaged.
+const SECONDS: f64 = 3.0;
+/// No look at the queue has more weight in it.
+const MOST_WEIGHT: f64 = 0.2;
+/// Drains that are remembered.
+const DRAINS: usize = 4;
+
+/// Of the standing queue, what is not ours. In seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Others {
+    /// By how much the standing queue changes from one span to the next for other reasons than our rate.
+    pub(super) noise: f64,
+    looked: (f64, Time),
+    /// The queues at the ends of the last drains.
+    left: [f64; DRAINS],
+}
+
+impl Others {
+    pub(super) const NONE: Others = Others { noise: 0.0, looked: (0.0, Time::ZERO), left: [0.0; DRAINS] };
+
+    /// Looks at the standing queue. While our rate grows and shows (`grows`), our own queue does not fall.
+    pub(super) fn look(&mut self, now: Time, span: TimeDelta, standing: f64, grows: bool) {
+        let (before, at) = self.looked;
+        let elapsed = now.saturating_since(at);
+        if grows && elapsed < span {
+            return;
+        }
+        self.looked = (standing, now);
+        if grows {
+            // It rises as much as it falls.
+            let change = 2.0 * (before - standing).max(0.0);
+            self.noise += (elapsed.as_secs_f64() / SECONDS).min(MOST_WEIGHT) * (change - self.noise);
+        }
+    }
+
+    /// A drain ended with this queue.
+    pub(super) fn on_drained(&mut self, standing: f64) {
+        self.left.rotate_left(1);
+        self.left[DRAINS - 1] = standing;
+    }
+
+    /// The longest queue that was left by one of the last drains.
+    #[inline]
+    pub(super) fn floor(&self) -> f64 {
+        self.left.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// By how much noise raises the queue that counts as congestion.
+    #[inline]
+    pub(super) fn margin(&self, params: &Params) -> f64 {
+        params.noise_gain * self.noise
+    }
+
+    /// The span that noise needs to pass.
+    pub(super) fn span(&self, params: &Params) -> f64 {
+        (params.noise_span * self.noise).min(MOST_SPAN)
+    }
+}
+
+/// A standing queue is seen after so many seconds, however large the noise is.
+const MOST_SPAN: f64 = 1.5;

@@ -1,0 +1,189 @@
+//! The parts of Tempo by what a person can count: each of these a wrong constant or a rule left out changes.
+
+use super::law::{Law, Phase, Signals};
+use super::losses::{Losses, Verdict};
+use super::marks::Marks;
+use super::others::Others;
+use super::path::{Counts, Path};
+use super::*;
+use crate::{Acked, Controller, PacketResult, Report, SentPacket, Status};
+use paceline_units::{Bytes, Ecn};
+
+const SIZE: Bytes = Bytes::new(1250);
+/// Between packets of 1 Mbit/s.
+const GAP: i64 = 10;
+
+fn at(millis: i64) -> Time {
+    Time::from_nanos(millis as u64 * 1_000_000)
+}
+
+fn signals(millis: i64) -> Signals {
+    Signals { now: at(millis), response: 0.1, rtt: 0.05, packet: 1e4, l4s: false, held_back: false }
+}
+
+/// A path on which a packet of 10,000 bit arrived each 10 ms until `until`, 20 ms after it left and so much later as `queue` says, in ms.
+struct World {
+    params: Params,
+    path: Path,
+    law: Law,
+    millis: i64,
+}
+
+impl World {
+    fn new(rate: f64) -> World {
+        let params = Params::default();
+        World { path: Path::new(&params), law: Law::new(rate), params, millis: 0 }
+    }
+
+    fn growing(rate: f64) -> World {
+        let mut world = World::new(rate);
+        world.law.phase = Phase::Growth;
+        world
+    }
+
+    fn run(&mut self, millis: i64, queue: impl Fn(i64) -> i64, lost: impl Fn(i64) -> bool) {
+        for _ in 0..millis / GAP {
+            self.millis += GAP;
+            let (sent, arrived) = (at(1000 + self.millis), at(1020 + self.millis + queue(self.millis)));
+            let newest = Some((sent, Some(arrived)));
+            let acked = if lost(self.millis) {
+                Acked { lost: 1, ..Acked::default() }
+            } else {
+                Acked { delivered: SIZE, presumed: SIZE, newest, ..Acked::default() }
+            };
+            let now = arrived + TimeDelta::from_millis(20);
+            self.path.on_packet(&self.params, now, &acked, true);
+            let signals = Signals { now, ..signals(0) };
+            self.law.update(&self.params, &signals, &mut self.path);
+        }
+    }
+}
+
+#[test]
+fn the_start_doubles_in_a_response_time_up_to_twice_what_arrives() {
+    let mut world = World::new(0.25e6);
+    // Nothing is known in the first 50 ms.
+    world.run(160, |_| 0, |_| false);
+    let doubled = world.law.rate / 0.25e6;
+    assert!((1.7..2.1).contains(&doubled), "{doubled}");
+    world.run(2000, |_| 0, |_| false);
+    assert!((world.law.rate / 2e6 - 1.0).abs() < 0.01, "1 Mbit/s arrives: {}", world.law.rate);
+}
+
+#[test]
+fn growth_is_in_proportion_to_the_root_of_the_rate_and_faster_after_a_while() {
+    let mut world = World::growing(1e6);
+    world.law.lower_for_test(at(1000));
+    world.run(1200, |_| 0, |_| false);
+    let grown = world.law.rate / 1e6;
+    // 0.35 a second for 1.06 s.
+    assert!((1.3..1.5).contains(&grown), "{grown}");
+    world.run(3000, |_| 0, |_| false);
+    assert!((world.law.rate / 1.5e6 - 1.0).abs() < 0.02, "head room over what arrives: {}", world.law.rate);
+}
+
+#[test]
+fn a_standing_queue_is_drained_and_what_was_carried_comes_back_less_a_part() {
+    let mut world = World::growing(1.2e6);
+    world.run(1000, |_| 0, |_| false);
+    // A queue of 60 ms stands from 1.2 s on.
+    world.run(300, |_| 60, |_| false);
+    assert_eq!(world.law.phase, Phase::Drain);
+    let rate = world.law.rate;
+    assert!(rate < 0.9e6, "less than the 1 Mbit/s that arrives: {rate}");
+    world.run(400, |_| 0, |_| false);
+    assert_eq!(world.law.phase, Phase::Growth);
+    assert!((0.8e6..1.1e6).contains(&world.law.rate), "{}", world.law.rate);
+}
+
+#[test]
+fn a_burst_is_no_standing_queue() {
+    let mut world = World::growing(1.2e6);
+    world.run(1000, |_| 0, |_| false);
+    // Of each 60 ms the first packet waits for nothing.
+    world.run(3000, |millis| (millis % 60) * 2, |_| false);
+    assert_eq!(world.law.phase, Phase::Growth);
+}
+
+#[test]
+fn a_queue_that_no_drain_ends_is_none_of_ours() {
+    let mut world = World::growing(1.2e6);
+    world.run(1000, |_| 0, |_| false);
+    world.run(2000, |_| 60, |_| false);
+    assert_eq!(world.law.phase, Phase::Growth, "the drain was given up");
+    assert!(world.law.rate > 1.1e6, "{}", world.law.rate);
+    assert!((world.law.others.floor() - 0.06).abs() < 1e-9);
+    (0..4).for_each(|_| world.law.others.on_drained(0.0));
+    assert_eq!(world.law.others.floor(), 0.0, "four drains are remembered");
+}
+
+#[test]
+fn losses_that_stay_when_less_is_sent_are_usual_and_others_lower_the_rate() {
+    let params = Params::default();
+    let counts = |lost: f64| Counts { delivered: 100.0 - lost, lost, ..Counts::NONE };
+    let mut losses = Losses::NONE;
+    assert_eq!(losses.count(&params, &signals(1000), &counts(4.0)), Verdict::Usual, "4 of 100 may be chance");
+    assert_eq!(losses.count(&params, &signals(2000), &counts(10.0)), Verdict::Congestion(0.1 - losses.usual));
+    assert_eq!(losses.count(&params, &signals(3000), &counts(9.0)), Verdict::NotForRate);
+    assert_eq!(losses.usual, 0.09);
+    assert_eq!(losses.count(&params, &signals(4000), &counts(10.0)), Verdict::Usual);
+    let mut losses = Losses::NONE;
+    assert!(matches!(losses.count(&params, &signals(1000), &counts(30.0)), Verdict::Congestion(_)));
+    assert_eq!(losses.count(&params, &signals(2000), &counts(3.0)), Verdict::Usual, "less was lost");
+    assert!(losses.usual < 0.01);
+}
+
+#[test]
+fn alpha_is_the_average_part_of_marks_and_begins_at_all() {
+    let params = Params::default();
+    let mut marks = Marks::NONE;
+    let counts = |marked: f64| Counts { delivered: 10.0, marked, ..Counts::NONE };
+    assert!(!marks.count(&params, &signals(1000), &counts(0.0)));
+    assert_eq!(marks.alpha, 0.0);
+    assert!(marks.count(&params, &signals(1050), &counts(10.0)));
+    assert_eq!(marks.alpha, 1.0);
+    assert!(!marks.count(&params, &signals(1075), &counts(0.0)), "once a round trip");
+    assert!(!marks.count(&params, &signals(1100), &counts(0.0)));
+    assert_eq!(marks.alpha, 1.0 - 0.0625);
+}
+
+#[test]
+fn the_noise_is_what_the_queue_falls_by_while_the_rate_grows() {
+    let (params, span) = (Params::default(), TimeDelta::from_millis(100));
+    let mut others = Others::NONE;
+    for n in 0..400 {
+        others.look(at(100 * n), span, if n % 2 == 0 { 0.0 } else { 0.02 }, true);
+    }
+    // It falls by 20 ms in every second span.
+    assert!((0.018..0.022).contains(&others.noise), "{}", others.noise);
+    assert_eq!(others.margin(&params), params.noise_gain * others.noise);
+    let noise = others.noise;
+    others.look(at(50_000), span, 0.0, false);
+    assert_eq!(others.noise, noise, "while a queue drains it is to fall");
+}
+
+/// Through the calls of a controller: reports of what arrives marked, of all and of some packets.
+#[test]
+fn marks_lower_the_rate_by_a_part_or_in_proportion() {
+    let rate_left = |l4s: bool, every: u64| {
+        let mut tempo = Tempo::new(&Params::default(), &FlowSetup { l4s, ..FlowSetup::new(SIZE) });
+        tempo.law.rate = 1e6;
+        tempo.law.phase = Phase::Growth;
+        for n in 0..200u64 {
+            let sent = at(1000 + 10 * n as i64);
+            let packet =
+                SentPacket { stream: StreamId(0), sequence: n, size: SIZE, probe: None, app_limited: false };
+            let _ = tempo.on_sent(sent, &packet);
+            let ecn = if n % every == 0 { Ecn::Ce } else { Ecn::Ect1 };
+            let arrived = Some(sent + TimeDelta::from_millis(20));
+            let status = Status::Received { arrived, ecn };
+            let packets = [PacketResult { stream: StreamId(0), sequence: n, size: SIZE, sent, status }];
+            let report = PacketsReport { packets: &packets, clock_step: TimeDelta::ZERO, ambiguous: false };
+            let _ = tempo.on_report(sent + TimeDelta::from_millis(40), &Report::Packets(report));
+        }
+        tempo.law.rate / 1e6
+    };
+    let (all, few) = (rate_left(true, 1), rate_left(true, 50));
+    assert!(all < 0.1 && few > 3.0 * all, "in proportion: {all} of all marked, {few} of few");
+    assert!(rate_left(false, 1) < 0.5, "a classic mark counts once in a response time");
+}
