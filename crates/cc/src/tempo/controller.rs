@@ -120,15 +120,16 @@ impl Controller for Tempo {
 
     fn assign(&mut self, _now: Time, assigned: Assigned) -> Update {
         let Some(rate) = assigned.rate_over(self.round_trip.smoothed()) else { return Update::none() };
-        self.law.rate = rate.clamp(self.bounds.0, self.bounds.1);
+        self.law.assign(&self.params, rate.clamp(self.bounds.0, self.bounds.1));
+        self.law.rate = self.law.rate.clamp(self.bounds.0, self.bounds.1);
         self.answer()
     }
 
-    /// `r_ref`, whatever an encoder is told (RFC 8699 section 6.1). A group that counts windows cannot know its worth before there is a
-    /// round trip. While reports stay away, and until the whole rate is used again, it shares nothing.
+    /// A group that counts windows cannot know the worth of a rate before there is a round trip. While reports stay away, and until the
+    /// whole rate is used again, it shares nothing.
     fn share(&self) -> Option<Assigned> {
         let shares = self.round_trip.smoothed().is_some() && !self.silence.is_answered();
-        shares.then(|| Assigned::Rate(Bitrate::from_bps_f64(self.law.rate)))
+        shares.then(|| Assigned::Rate(Bitrate::from_bps_f64(self.law.shared(&self.params))))
     }
 
     #[inline]

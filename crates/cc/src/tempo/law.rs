@@ -93,6 +93,8 @@ pub(super) struct Law {
     /// When the last report came.
     last: Option<Time>,
     drain: Drain,
+    /// Whether the rate was assigned since it was lowered: flows that share a bottleneck know each other, and the queue is theirs.
+    assigned: bool,
     /// The most that arrived of late, in bit/s.
     arrived: Peak,
     pub(super) others: Others,
@@ -109,6 +111,7 @@ impl Law {
             lowered: None,
             last: None,
             drain: Drain { since: Time::ZERO, arrived: 0.0, longest: 0.0, last: 0.0 },
+            assigned: false,
             arrived: Peak::new(PEAK_SPAN),
             others: Others::NONE,
             losses: Losses::NONE,
@@ -120,6 +123,29 @@ impl Law {
     #[cfg(test)]
     pub(super) fn lower_for_test(&mut self, now: Time) {
         self.lower(now);
+    }
+
+    /// The rate to share with others: while a queue drains that with which growth goes on, in bit/s.
+    pub(super) fn shared(&self, params: &Params) -> f64 {
+        if self.phase == Phase::Drain {
+            params.back_off * self.drain.arrived.min(self.before.0)
+        } else {
+            self.rate
+        }
+    }
+
+    /// Replaces the rate that is shared. A queue that drains goes on draining, at as much more or less.
+    pub(super) fn assign(&mut self, params: &Params, rate: f64) {
+        self.assigned = true;
+        if self.phase != Phase::Drain {
+            self.rate = rate;
+            return;
+        }
+        let shared = self.shared(params);
+        if shared > 0.0 {
+            self.rate *= rate / shared;
+        }
+        (self.drain.arrived, self.before.0) = (rate / params.back_off, rate / params.back_off);
     }
 
     /// Seconds since the rate was lowered last.
@@ -200,16 +226,17 @@ impl Law {
         }
         // Where noise held packets up, more came behind.
         let whole = path.arrives(elapsed.clamp(ARRIVALS.0, ARRIVALS.1)).unwrap_or(0.0);
+        let arrived = arrived.max(whole);
         let (before, phase) = self.before;
-        let carried = params.back_off * arrived.max(whole).min(before);
-        self.others.on_drained(standing);
+        let assigned = core::mem::take(&mut self.assigned);
+        self.others.on_drained(if assigned { 0.0 } else { standing });
         self.lowered = Some(signals.now);
-        if drained || longest - standing > limit / 2.0 {
-            (self.rate, self.phase) = (carried, Phase::Growth);
+        if drained || assigned || longest - standing > limit / 2.0 {
+            (self.rate, self.phase) = (params.back_off * arrived.min(before), Phase::Growth);
         } else {
-            // It was none of ours.
+            // It was none of ours. That more than arrived would arrive was not seen, though.
             let phase = if phase == Phase::Start { Phase::Start } else { Phase::Growth };
-            (self.rate, self.phase) = (before, phase);
+            (self.rate, self.phase) = (before.min(params.head_room * arrived), phase);
         }
     }
 

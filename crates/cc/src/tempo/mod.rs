@@ -18,7 +18,7 @@ use crate::silence::Silence;
 use crate::window::RoundTrip;
 use crate::{DetectorConfig, FlowSetup, Limits, LossDetector, PacketsReport, StreamId, StreamSet};
 use alloc::vec::Vec;
-use law::{Law, Signals};
+use law::{Law, Phase, Signals};
 use paceline_units::{Bitrate, Time, TimeDelta};
 use path::Path;
 
@@ -144,7 +144,9 @@ impl Tempo {
     fn rates(&self) -> (Bitrate, Bitrate) {
         let usable = self.usable();
         let target = self.room.target(usable, self.params.media_part, self.params.queue_drain);
-        (target.max(Bitrate::from_bps_f64(LOWEST)), Bitrate::from_bps_f64(usable * self.params.pace))
+        // A queue would not drain at more than the rate, where the encoder does not follow.
+        let pace = if self.law.phase == Phase::Drain { 1.0 } else { self.params.pace };
+        (target.max(Bitrate::from_bps_f64(LOWEST)), Bitrate::from_bps_f64(usable * pace))
     }
 }
 

@@ -88,6 +88,7 @@ fn band_of(a: &str, b: &str, kind: &str) -> Band {
             // A window during recovery takes nothing that is assigned, and BBR finds the link empty meanwhile.
             () if either(&["tahoe", "reno", "newreno"]) => band((0.0, f64::MAX), 0.0, 6.5),
             () if either(&["um", "urcp"]) => band((1.1, 5.8), 1.4, 9.5),
+            () if either(&["tempo"]) => band((0.8, 3.4), 2.2, 8.0),
             () => band((0.8, 3.4), 2.2, 8.5),
         };
     }
@@ -110,6 +111,9 @@ fn band_of(a: &str, b: &str, kind: &str) -> Band {
         ("newreno", "nada") if kind == "etcp" => band((1.6, 2.7), 2.0, 8.0),
         // The sum follows SCReAM v2's swings, which DCTCP's window takes part in a round trip late.
         ("dctcp", "scream-v2") if kind == "active" => band((1.5, 2.5), 2.0, 8.0),
+        // Tempo finds the link empty while what CCID 3 lost of its rate comes back, and RAP's rate swings.
+        ("ccid3", "tempo") if kind == "active" => band((1.7, 2.9), 2.0, 8.0),
+        ("tempo", "rap") if kind == "efcm" => band((1.5, 2.7), 2.0, 8.0),
         // Conservative coupling lets CUBIC's steps up pass.
         ("cubic", "prague" | "sack") if kind == "conservative" => band((1.7, 3.2), 2.0, 9.0),
         _ if exchange => band((1.7, 2.5), 2.0, 8.0),
