@@ -98,12 +98,12 @@ impl Path {
             }
         }
         self.base.note(delay);
-        let arrived = sent + TimeDelta::from_nanos(delay.nanos);
-        let zero = *self.zero.get_or_insert(arrived);
-        self.delivery.on_arrival((arrived - zero).as_secs_f64(), size.as_bits_f64());
         if !tells {
             return;
         }
+        let arrived = sent + TimeDelta::from_nanos(delay.nanos);
+        let zero = *self.zero.get_or_insert(arrived);
+        self.delivery.on_arrival((arrived - zero).as_secs_f64(), size.as_bits_f64());
         if self.newest - arrived > TimeDelta::from_secs(2) {
             self.recent.clear();
             self.newest = arrived;
@@ -148,8 +148,10 @@ impl Path {
         self.delivery.rate(span, 0.0)
     }
 
+    /// An outage is over: what arrived before it, and in it, says nothing of the path.
     pub(super) fn forget_recent(&mut self) {
         self.recent.clear();
+        self.delivery.forget();
         self.counts = Counts::NONE;
     }
 
