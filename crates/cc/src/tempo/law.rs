@@ -7,6 +7,7 @@ use super::marks::Marks;
 use super::others::Others;
 use super::path::{Counts, Path};
 use super::recent::Peak;
+use super::signals::Signals;
 use paceline_units::{Time, TimeDelta};
 
 /// The rate may grow beyond what arrived in this time or the one before it, times the head room.
@@ -41,29 +42,13 @@ pub(super) enum Phase {
     Drain,
 }
 
-/// A flow's facts when a report came.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Signals {
-    pub(super) now: Time,
-    /// Seconds until a change of the rate shows in reports.
-    pub(super) response: f64,
-    /// Seconds of a round trip.
-    pub(super) rtt: f64,
-    /// The largest packet, in bits.
-    pub(super) packet: f64,
-    /// Whether marks are answered in proportion.
-    pub(super) l4s: bool,
-    /// Whether less than the rate is sent, since reports stayed away.
-    pub(super) held_back: bool,
-}
-
 /// The path as the report shows it.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     /// The standing queue, and the one beyond the floor that is congestion, in seconds.
     standing: f64,
     limit: f64,
-    /// What arrives, in bit/s.
+    /// Rate of arrival, in bit/s.
     arrives: f64,
     /// Whether the last reduction of the rate shows.
     settled: bool,
@@ -73,7 +58,7 @@ struct Seen {
 #[derive(Clone, Copy, Debug)]
 struct Drain {
     since: Time,
-    /// What arrived when it began, in bit/s.
+    /// Rate of arrival when it began, in bit/s.
     arrived: f64,
     /// The longest queue, and the last one that was seen, in seconds.
     longest: f64,

@@ -1,8 +1,8 @@
 //! Losses that less of a rate would mend, told from those that it would not.
 
 use super::Params;
-use super::law::Signals;
 use super::path::Counts;
+use super::signals::Signals;
 use paceline_units::Time;
 
 /// Packets that a part of losses is counted over, at least.
@@ -41,7 +41,7 @@ impl Losses {
     pub(super) const NONE: Losses =
         Losses { usual: 0.0, suspect: None, counts: Counts::NONE, since: Time::ZERO };
 
-    /// What was counted tells nothing: it left at another rate.
+    /// Counts begin anew: packets before left at another rate.
     pub(super) fn restart(&mut self, now: Time) {
         (self.counts, self.since) = (Counts::NONE, now);
     }

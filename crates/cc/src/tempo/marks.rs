@@ -1,8 +1,8 @@
 //! The average part of packets that arrive marked, as DCTCP and Prague keep it.
 
 use super::Params;
-use super::law::Signals;
 use super::path::Counts;
+use super::signals::Signals;
 use paceline_units::{Time, TimeDelta};
 
 /// Marks are counted over a round trip, or over this many seconds (Prague's reference round trip).

@@ -8,6 +8,7 @@ mod others;
 mod params;
 mod path;
 mod recent;
+mod signals;
 #[cfg(test)]
 mod tests;
 
@@ -18,9 +19,10 @@ use crate::silence::Silence;
 use crate::window::RoundTrip;
 use crate::{DetectorConfig, FlowSetup, Limits, LossDetector, PacketsReport, StreamId, StreamSet};
 use alloc::vec::Vec;
-use law::{Law, Phase, Signals};
+use law::{Law, Phase};
 use paceline_units::{Bitrate, Time, TimeDelta};
 use path::Path;
+use signals::Signals;
 
 /// No rate is lower, in bit/s.
 const LOWEST: f64 = 5e3;

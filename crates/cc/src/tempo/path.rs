@@ -1,4 +1,4 @@
-//! What reports tell of the path: the standing queue, what arrives, losses and marks.
+//! The path as reports tell it: the standing queue, arrivals, losses and marks.
 
 use super::Params;
 use super::recent::Gaps;

@@ -1,10 +1,11 @@
 //! The parts of Tempo by what a person can count: each of these a wrong constant or a rule left out changes.
 
-use super::law::{Law, Phase, Signals};
+use super::law::{Law, Phase};
 use super::losses::{Losses, Verdict};
 use super::marks::Marks;
 use super::others::Others;
 use super::path::{Counts, Path};
+use super::signals::Signals;
 use super::*;
 use crate::{Acked, Controller, PacketResult, Report, SentPacket, Status};
 use paceline_units::{Bytes, Ecn};
