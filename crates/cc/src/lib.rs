@@ -22,6 +22,7 @@ pub mod gcc;
 pub mod guest;
 pub mod ledbat;
 mod media_room;
+mod media_streams;
 pub mod nada;
 mod needs;
 mod no_receiver_half;

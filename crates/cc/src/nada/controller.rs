@@ -1,11 +1,13 @@
 //! NADA as a controller: what it is told, and what it answers.
 
+use super::Nada;
+use super::reference_rate::Bounds;
 use super::reference_rate::ReferenceRate;
-use super::{LOWEST, Nada, bounds};
+use crate::media_streams::LOWEST;
 use crate::observe::state_variables;
 use crate::{
-    Allowance, Assigned, CeResponse, Controller, Limits, LossDetector, Offered, Report, SendQueueState,
-    SentPacket, Snapshot, StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update,
+    Allowance, Assigned, CeResponse, Controller, Limits, Offered, Report, SendQueueState, SentPacket,
+    Snapshot, StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Time, TimeDelta};
 
@@ -29,7 +31,7 @@ impl Nada {
 
     /// A report told something: reports come again, and more of the rate may be used.
     fn end_silence(&mut self, now: Time) {
-        let in_flight = self.detectors.iter().any(|detector| detector.in_flight().as_u64() > 0);
+        let in_flight = self.streams.are_in_flight();
         let drained = self.observation.own < self.params.qth;
         let was_outage = self.silence.is_outage();
         self.silence.on_report(now, self.round_trip(), in_flight, drained);
@@ -40,7 +42,7 @@ impl Nada {
 
     /// The limits of the streams changed.
     fn limit(&mut self) {
-        self.bounds = bounds(&self.params, &self.limits);
+        self.bounds = Bounds::of(&self.streams);
         if self.last.is_none() {
             // The start is as high as all streams may have together, in whatever order they come.
             let start = self.params.target_bitrate_start.as_bps_f64();
@@ -66,7 +68,7 @@ impl Controller for Nada {
     #[inline]
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
         self.begin(now);
-        if let Some(detector) = self.detector(packet.stream) {
+        if let Some(detector) = self.streams.sent_by(packet.stream) {
             detector.on_sent(now, packet.sequence, packet.size);
             self.silence.on_sent(now, self.round_trip());
         }
@@ -85,8 +87,9 @@ impl Controller for Nada {
     }
 
     fn on_limits(&mut self, _now: Time, limits: &Limits) -> Update {
-        let Some(stream) = self.limits.get_mut(usize::from(limits.stream.0)) else { return Update::none() };
-        *stream = limits.within(self.params.target_bitrate_min, self.params.target_bitrate_max);
+        if !self.streams.on_limits(limits) {
+            return Update::none();
+        }
         self.limit();
         if self.last.is_some() { self.answer() } else { Update::none() }
     }
@@ -94,20 +97,9 @@ impl Controller for Nada {
     /// A stream adds its limits to those of the target, and takes them along.
     fn on_stream(&mut self, _now: Time, stream: StreamId, change: StreamChange) -> Update {
         self.room.on_stream(stream, change);
-        let (min, max) = match change {
-            StreamChange::Joined(_) => (self.params.target_bitrate_min, self.params.target_bitrate_max),
-            StreamChange::Left => (Bitrate::ZERO, Bitrate::ZERO),
-            StreamChange::Priority(_) => return Update::none(),
-            StreamChange::Gone => {
-                self.detectors.get_mut(usize::from(stream.0)).into_iter().for_each(LossDetector::forget);
-                return Update::none();
-            }
-        };
-        for id in self.limits.len() as u8..=stream.0.min(StreamSet::CAPACITY - 1) {
-            self.limits.push(Limits { stream: StreamId(id), min: Bitrate::ZERO, max: Bitrate::ZERO });
+        if !self.streams.on_stream(stream, change) {
+            return Update::none();
         }
-        let Some(limits) = self.limits.get_mut(usize::from(stream.0)) else { return Update::none() };
-        *limits = Limits { stream, min, max };
         self.limit();
         let target = Bitrate::from_bps_f64(self.rates().r_vin);
         Update { target: TargetChange::Total(target), ..self.answer() }
@@ -142,7 +134,7 @@ impl Controller for Nada {
     }
 
     fn target_bitrate(&self, _stream: StreamId) -> Option<Bitrate> {
-        (self.limits.len() == 1).then(|| Bitrate::from_bps_f64(self.rates().r_vin))
+        (self.streams.count() == 1).then(|| Bitrate::from_bps_f64(self.rates().r_vin))
     }
 
     fn snapshot(&self) -> Snapshot {

@@ -28,20 +28,15 @@ mod tests;
 pub use params::Params;
 
 use crate::media_room::MediaRoom;
+use crate::media_streams::{LOWEST, MediaStreams};
 use crate::silence::Silence;
 use crate::window::RoundTrip;
-use crate::{DetectorConfig, FlowSetup, Limits, LossDetector, PacketsReport, StreamId, StreamSet};
-use alloc::vec::Vec;
+use crate::{FlowSetup, PacketsReport};
 use observation::Observation;
 use paceline_units::{Bitrate, Time, TimeDelta};
 use reference_rate::{Bounds, ReferenceRate};
 use shaping::Rates;
 use signal::Mode;
-
-/// No target is lower, in bit/s: it would hardly leave room for a packet a second.
-const LOWEST: f64 = 5e3;
-/// No limit is higher, in bit/s.
-const HIGHEST: f64 = 1e12;
 
 /// The sender of one flow, and its receiver's arithmetic.
 ///
@@ -50,11 +45,9 @@ const HIGHEST: f64 = 1e12;
 #[derive(Clone, Debug)]
 pub struct Nada {
     params: Params,
-    /// RMIN and RMAX of each stream, zero once it left, and of all together.
-    limits: Vec<Limits>,
+    /// RMIN and RMAX of each stream, and of all together.
+    streams: MediaStreams,
     bounds: Bounds,
-    /// The packets of each stream.
-    detectors: Vec<LossDetector>,
     observation: Observation,
     reference: ReferenceRate,
     room: MediaRoom,
@@ -73,14 +66,15 @@ pub struct Nada {
 impl Nada {
     /// A sender that has sent nothing.
     pub fn new(params: &Params, setup: &FlowSetup) -> Nada {
-        let streams = setup.priorities.len().clamp(1, FlowSetup::MOST_STREAMS) as u8;
-        let (min, max) = (params.target_bitrate_min, params.target_bitrate_max);
-        let limits: Vec<_> = (0..streams).map(|id| Limits { stream: StreamId(id), min, max }).collect();
-        let bounds = bounds(params, &limits);
+        let streams = MediaStreams::new(
+            setup,
+            (params.target_bitrate_min, params.target_bitrate_max),
+            (params.reorder_window, params.reorder_window_max),
+        );
+        let bounds = Bounds::of(&streams);
         Nada {
-            limits,
+            streams,
             bounds,
-            detectors: Vec::new(),
             observation: Observation::new(params),
             reference: ReferenceRate::new(bounds.clip(params.target_bitrate_start.as_bps_f64())),
             room: MediaRoom::new(),
@@ -95,23 +89,6 @@ impl Nada {
         }
     }
 
-    fn detector(&mut self, stream: StreamId) -> Option<&mut LossDetector> {
-        let id = usize::from(stream.0);
-        if id >= usize::from(StreamSet::CAPACITY) {
-            return None;
-        }
-        if self.detectors.len() <= id {
-            let config = DetectorConfig {
-                packet_threshold: None,
-                reorder_window: self.params.reorder_window,
-                reorder_window_max: self.params.reorder_window_max,
-                unreported_is_lost: false,
-            };
-            self.detectors.resize_with(id + 1, || LossDetector::new(config));
-        }
-        self.detectors.get_mut(id)
-    }
-
     fn round_trip(&self) -> TimeDelta {
         self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO)
     }
@@ -120,7 +97,7 @@ impl Nada {
     fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) {
         let (mut newest, rtt) = (None, self.round_trip());
         for packet in report.packets {
-            let Some(detector) = self.detectors.get_mut(usize::from(packet.stream.0)) else { continue };
+            let Some(detector) = self.streams.reported_of(packet.stream) else { continue };
             let acked = detector.on_packet(now, packet);
             let tells_path = self.silence.tells_path(now, packet.sent);
             // Packets that were overtaken say nothing of the path as it is.
@@ -166,16 +143,4 @@ impl Nada {
     fn rates(&self) -> Rates {
         shaping::rates(&self.params, self.bounds, self.usable(), self.room.waiting())
     }
-}
-
-/// RMIN and RMAX of all streams together; those of a single one while there is none, so that the next one goes on with the rate.
-fn bounds(params: &Params, limits: &[Limits]) -> Bounds {
-    let sum =
-        |rate: fn(&Limits) -> Bitrate| limits.iter().map(|limits| rate(limits).as_bps_f64()).sum::<f64>();
-    let (min, max) = match (sum(|limits| limits.min), sum(|limits| limits.max)) {
-        (_, 0.0) => (params.target_bitrate_min.as_bps_f64(), params.target_bitrate_max.as_bps_f64()),
-        sums => sums,
-    };
-    let rmin = min.clamp(LOWEST, HIGHEST);
-    Bounds { rmin, rmax: max.clamp(rmin, HIGHEST) }
 }

@@ -2,6 +2,7 @@
 
 use super::Params;
 use super::signal::{Feedback, Mode};
+use crate::media_streams::MediaStreams;
 use libm::fmin;
 use paceline_units::TimeDelta;
 
@@ -27,6 +28,11 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
+    pub(super) fn of(streams: &MediaStreams) -> Bounds {
+        let (rmin, rmax) = streams.bounds();
+        Bounds { rmin, rmax }
+    }
+
     /// Equations (8) and (9).
     pub(super) fn clip(&self, rate: f64) -> f64 {
         rate.min(self.rmax).max(self.rmin)

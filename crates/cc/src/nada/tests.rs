@@ -6,9 +6,12 @@ use super::reference_rate::{Bounds, ReferenceRate, equilibrium, gamma};
 use super::shaping::rates;
 use super::signal::{Feedback, Mode, warped, x_curr};
 use super::*;
-use crate::{Acked, Assigned, Controller, PacketResult, Report, SendQueueState, SentPacket, Status};
+use crate::{
+    Acked, Assigned, Controller, Limits, PacketResult, Report, SendQueueState, SentPacket, Status, StreamId,
+};
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use paceline_units::param::{ParamSet, Value};
 use paceline_units::{Bytes, Ecn};
 
@@ -24,7 +27,11 @@ fn at(millis: i64) -> Time {
 }
 
 fn bounds_of(params: &Params) -> Bounds {
-    bounds(params, &[Limits::none(StreamId(0)).within(params.target_bitrate_min, params.target_bitrate_max)])
+    Bounds::of(&MediaStreams::new(
+        &FlowSetup::new(SIZE),
+        (params.target_bitrate_min, params.target_bitrate_max),
+        (TimeDelta::ZERO, TimeDelta::ZERO),
+    ))
 }
 
 /// A packet's result for the statistics: it arrived, or was found lost.

@@ -1,11 +1,11 @@
 //! Tempo as a controller: what it is told, and what it answers.
 
-use super::{LOWEST, Tempo, bounds};
+use super::{Tempo, bounds};
+use crate::media_streams::LOWEST;
 use crate::observe::state_variables;
 use crate::{
-    Allowance, Assigned, CeResponse, Controller, Limits, LossDetector, Marking, Offered, Report,
-    SendQueueState, SentPacket, Snapshot, StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason,
-    Update,
+    Allowance, Assigned, CeResponse, Controller, Limits, Marking, Offered, Report, SendQueueState,
+    SentPacket, Snapshot, StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Time, TimeDelta};
 
@@ -23,7 +23,7 @@ impl Tempo {
 
     /// A report told something: reports come again, and more of the rate may be used.
     fn end_silence(&mut self, now: Time) {
-        let in_flight = self.detectors.iter().any(|detector| detector.in_flight().as_u64() > 0);
+        let in_flight = self.streams.are_in_flight();
         let drained = self.path.standing().is_none_or(|queue| queue < self.params.queue_limit.as_secs_f64());
         let was_outage = self.silence.is_outage();
         self.silence.on_report(now, self.round_trip(), in_flight, drained);
@@ -34,7 +34,7 @@ impl Tempo {
 
     /// The limits of the streams changed.
     fn limit(&mut self) {
-        self.bounds = bounds(&self.params, &self.limits);
+        self.bounds = bounds(&self.params, &self.streams);
         if !self.begun {
             // The start is as high as all streams may have together, in whatever order they come.
             self.law.rate = self.params.target_bitrate_start.as_bps_f64();
@@ -62,7 +62,7 @@ impl Controller for Tempo {
     #[inline]
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
         self.begun = true;
-        if let Some(detector) = self.detector(packet.stream) {
+        if let Some(detector) = self.streams.sent_by(packet.stream) {
             detector.on_sent(now, packet.sequence, packet.size);
             self.silence.on_sent(now, self.round_trip());
         }
@@ -81,8 +81,9 @@ impl Controller for Tempo {
     }
 
     fn on_limits(&mut self, _now: Time, limits: &Limits) -> Update {
-        let Some(stream) = self.limits.get_mut(usize::from(limits.stream.0)) else { return Update::none() };
-        *stream = limits.within(self.params.target_bitrate_min, self.params.target_bitrate_max);
+        if !self.streams.on_limits(limits) {
+            return Update::none();
+        }
         self.limit();
         if self.begun { self.answer() } else { Update::none() }
     }
@@ -90,20 +91,9 @@ impl Controller for Tempo {
     /// A stream adds its limits to those of the target, and takes them along.
     fn on_stream(&mut self, _now: Time, stream: StreamId, change: StreamChange) -> Update {
         self.room.on_stream(stream, change);
-        let (min, max) = match change {
-            StreamChange::Joined(_) => (self.params.target_bitrate_min, self.params.target_bitrate_max),
-            StreamChange::Left => (Bitrate::ZERO, Bitrate::ZERO),
-            StreamChange::Priority(_) => return Update::none(),
-            StreamChange::Gone => {
-                self.detectors.get_mut(usize::from(stream.0)).into_iter().for_each(LossDetector::forget);
-                return Update::none();
-            }
-        };
-        for id in self.limits.len() as u8..=stream.0.min(StreamSet::CAPACITY - 1) {
-            self.limits.push(Limits { stream: StreamId(id), min: Bitrate::ZERO, max: Bitrate::ZERO });
+        if !self.streams.on_stream(stream, change) {
+            return Update::none();
         }
-        let Some(limits) = self.limits.get_mut(usize::from(stream.0)) else { return Update::none() };
-        *limits = Limits { stream, min, max };
         self.limit();
         let (target, _) = self.rates();
         Update { target: TargetChange::Total(target), ..self.answer() }
@@ -144,7 +134,7 @@ impl Controller for Tempo {
     }
 
     fn target_bitrate(&self, _stream: StreamId) -> Option<Bitrate> {
-        (self.limits.len() == 1).then(|| self.rates().0)
+        (self.streams.count() == 1).then(|| self.rates().0)
     }
 
     fn snapshot(&self) -> Snapshot {

@@ -15,31 +15,27 @@ mod tests;
 pub use params::Params;
 
 use crate::media_room::MediaRoom;
+use crate::media_streams::{LOWEST, MediaStreams};
 use crate::silence::Silence;
 use crate::window::RoundTrip;
-use crate::{DetectorConfig, FlowSetup, Limits, LossDetector, PacketsReport, StreamId, StreamSet};
-use alloc::vec::Vec;
+use crate::{FlowSetup, PacketsReport};
 use law::{Law, Phase};
 use paceline_units::{Bitrate, Time, TimeDelta};
 use path::Path;
 use signals::Signals;
 
-/// No rate is lower, in bit/s.
-const LOWEST: f64 = 5e3;
 /// The standing queue is looked for over so many frame intervals: the first packet of a frame does not wait for the others.
 const FRAMES: f64 = 1.25;
 /// Reports and frames are at least so many seconds apart.
 const SHORTEST_GAP: f64 = 0.02;
-/// No limit is higher, in bit/s.
-const HIGHEST: f64 = 1e12;
 
 /// The sender of one flow. `assign` overwrites the rate.
 #[derive(Clone, Debug)]
 pub struct Tempo {
     params: Params,
-    limits: Vec<Limits>,
+    streams: MediaStreams,
+    /// Lowest and highest rate, in bit/s.
     bounds: (f64, f64),
-    detectors: Vec<LossDetector>,
     path: Path,
     law: Law,
     room: MediaRoom,
@@ -54,15 +50,16 @@ pub struct Tempo {
 impl Tempo {
     /// A sender that has sent nothing.
     pub fn new(params: &Params, setup: &FlowSetup) -> Tempo {
-        let streams = setup.priorities.len().clamp(1, FlowSetup::MOST_STREAMS) as u8;
-        let (min, max) = (params.target_bitrate_min, params.target_bitrate_max);
-        let limits: Vec<_> = (0..streams).map(|id| Limits { stream: StreamId(id), min, max }).collect();
-        let bounds = bounds(params, &limits);
+        let streams = MediaStreams::new(
+            setup,
+            (params.target_bitrate_min, params.target_bitrate_max),
+            (params.reorder_window, params.reorder_window_max),
+        );
+        let bounds = bounds(params, &streams);
         let start = params.target_bitrate_start.as_bps_f64().clamp(bounds.0, bounds.1);
         Tempo {
-            limits,
+            streams,
             bounds,
-            detectors: Vec::new(),
             path: Path::new(params),
             law: Law::new(start),
             room: MediaRoom::new(),
@@ -76,23 +73,6 @@ impl Tempo {
         }
     }
 
-    fn detector(&mut self, stream: StreamId) -> Option<&mut LossDetector> {
-        let id = usize::from(stream.0);
-        if id >= usize::from(StreamSet::CAPACITY) {
-            return None;
-        }
-        if self.detectors.len() <= id {
-            let config = DetectorConfig {
-                packet_threshold: None,
-                reorder_window: self.params.reorder_window,
-                reorder_window_max: self.params.reorder_window_max,
-                unreported_is_lost: false,
-            };
-            self.detectors.resize_with(id + 1, || LossDetector::new(config));
-        }
-        self.detectors.get_mut(id)
-    }
-
     fn round_trip(&self) -> TimeDelta {
         self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO)
     }
@@ -100,7 +80,7 @@ impl Tempo {
     fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) {
         let mut newest = None;
         for packet in report.packets {
-            let Some(detector) = self.detectors.get_mut(usize::from(packet.stream.0)) else { continue };
+            let Some(detector) = self.streams.reported_of(packet.stream) else { continue };
             let acked = detector.on_packet(now, packet);
             let tells_path = self.silence.tells_path(now, packet.sent);
             self.path.on_packet(&self.params, now, &acked, tells_path);
@@ -152,15 +132,8 @@ impl Tempo {
     }
 }
 
-/// The limits of all streams together; those of a single one while there is none.
-fn bounds(params: &Params, limits: &[Limits]) -> (f64, f64) {
-    let sum =
-        |rate: fn(&Limits) -> Bitrate| limits.iter().map(|limits| rate(limits).as_bps_f64()).sum::<f64>();
-    let (min, max) = match (sum(|limits| limits.min), sum(|limits| limits.max)) {
-        (_, 0.0) => (params.target_bitrate_min.as_bps_f64(), params.target_bitrate_max.as_bps_f64()),
-        sums => sums,
-    };
-    let min = min.clamp(LOWEST, HIGHEST);
-    // The rate is more than the media by what frames that vary need.
-    (min, (max / params.media_part).clamp(min, HIGHEST))
+/// The limits of the rate. It is more than the media by the room for frames that vary.
+fn bounds(params: &Params, streams: &MediaStreams) -> (f64, f64) {
+    let (min, max) = streams.bounds();
+    (min, (max / params.media_part).max(min))
 }

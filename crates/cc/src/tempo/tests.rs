@@ -7,7 +7,7 @@ use super::others::Others;
 use super::path::{Counts, Path};
 use super::signals::Signals;
 use super::*;
-use crate::{Acked, Controller, PacketResult, Report, SentPacket, Status};
+use crate::{Acked, Controller, PacketResult, Report, SentPacket, Status, StreamId};
 use paceline_units::{Bytes, Ecn};
 
 const SIZE: Bytes = Bytes::new(1250);
