@@ -156,7 +156,7 @@ def controllers() -> dict[str, dict[str, Any]]:
 
 def kind_of(folder: str) -> str | None:
     """The controller that shows an algorithm, if there is one."""
-    kind = STANDS_FOR.get(folder, folder)
+    kind = STANDS_FOR.get(folder, folder.replace("_", "-"))
     return kind if kind in controllers() else None
 
 
