@@ -48,8 +48,8 @@ FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "reno": (SKY, ("newreno", "reno", "sack", "tahoe")),
     "constant": (BLACK, ("fixed", "none")),
     "ecn": (WINE, ("prague", "dctcp")),
-    "delay": (OLIVE, ("ledbat", "vegas")),
-    "rate": (INDIGO, ("rap", "urcp", "um", "nada", "tempo")),
+    "delay": (OLIVE, ("ledbat", "vegas", "tempo")),
+    "rate": (INDIGO, ("rap", "urcp", "um", "nada")),
 }
 """Colours by family. Its members differ in their dashes, and so do neighbours here, which grey print needs."""
 
