@@ -29,6 +29,7 @@ mod no_receiver_half;
 mod observe;
 pub mod one_way_delay;
 pub mod prague;
+mod queue_delay;
 pub mod rap;
 mod registry;
 pub mod reno;

@@ -5,7 +5,7 @@
 //!
 //! | part | section | file |
 //! |---|---|---|
-//! | one-way delay, base delay, minimum filter | 5.1.1 | `queue_delay` |
+//! | one-way delay, base delay, minimum filter | 5.1.1 | `queue_delay` of the crate |
 //! | ratios of loss and marks, receiving rate, time for a message | 5.1.2, 5.1.3, 4.2 | `observation` |
 //! | expiration of the last loss | 4.2 | `loss_interval` |
 //! | warping, the aggregate signal, the mode | 4.2 | `signal` |
@@ -18,7 +18,6 @@ mod controller;
 mod loss_interval;
 mod observation;
 mod params;
-mod queue_delay;
 mod reference_rate;
 mod shaping;
 mod signal;

@@ -3,9 +3,9 @@
 
 use super::Params;
 use super::loss_interval::LossIntervals;
-use super::queue_delay::QueueDelay;
 use super::signal::{Feedback, Mode, d_tilde, x_curr};
 use crate::Acked;
+use crate::queue_delay::{History, QueueDelay, Reach};
 use crate::utility::window::{SlidingWindow, Sums};
 use paceline_units::{Bytes, Time, TimeDelta};
 
@@ -29,7 +29,11 @@ pub(super) struct Observation {
 impl Observation {
     pub(super) fn new(params: &Params) -> Observation {
         Observation {
-            delay: QueueDelay::new(params),
+            delay: QueueDelay::new(
+                params.skew_compensation,
+                History { bucket: params.base_delay_bucket, buckets: params.base_delay_buckets },
+                params.filter_samples as usize,
+            ),
             losses: LossIntervals::new(),
             window: SlidingWindow::new(params.logwin),
             newest: Time::ZERO,
@@ -47,12 +51,15 @@ impl Observation {
         &mut self,
         params: &Params,
         now: Time,
-        sent_and_arrived: (Time, Option<Time>),
+        (sent, arrived): (Time, Option<Time>),
         tells_path: bool,
     ) {
-        let Some(measured) = self.delay.on_arrival(params, now, sent_and_arrived, tells_path) else { return };
+        let Some(measured) = self.delay.on_arrival(now, sent, arrived) else { return };
         self.own = measured.own;
         if tells_path {
+            let oldest = measured.arrived - params.dfilt;
+            let reach = Reach { samples: params.filter_samples, oldest, spacing: TimeDelta::ZERO };
+            self.delay.filter(&measured, reach);
             self.advance(params, measured.arrived);
             if self.delay.d_queue().is_some_and(|d_queue| d_queue >= params.qeps) {
                 self.queued = Some(self.newest);

@@ -83,7 +83,7 @@ impl Tempo {
             let Some(detector) = self.streams.reported_of(packet.stream) else { continue };
             let acked = detector.on_packet(now, packet);
             let tells_path = self.silence.tells_path(now, packet.sent);
-            self.path.on_packet(&self.params, now, &acked, tells_path);
+            self.path.on_packet(now, &acked, tells_path);
             if tells_path {
                 newest = newest.max(acked.newest.map(|(sent, _)| sent));
             }

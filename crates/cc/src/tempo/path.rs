@@ -3,13 +3,15 @@
 use super::Params;
 use super::recent::Gaps;
 use crate::Acked;
-use crate::one_way_delay::{Clocks, DelayMeasure, KeptDelay, LeastDelays, Tilt};
+use crate::queue_delay::{History, QueueDelay, Reach};
 use crate::utility::delivery::Delivery;
-use alloc::collections::VecDeque;
 use paceline_units::{Bytes, Time, TimeDelta};
 
 /// The span of the standing queue has so many samples at most.
 const SAMPLES: i64 = 64;
+/// Arrivals so much before the newest are by another clock.
+const ONE_CLOCK: TimeDelta = TimeDelta::from_secs(2);
+
 /// Packets that arrived, were lost, and arrived marked, since they were last asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counts {
@@ -22,17 +24,16 @@ impl Counts {
     pub(super) const NONE: Counts = Counts { delivered: 0.0, lost: 0.0, marked: 0.0 };
 }
 
+/// A flow's path.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
-    clocks: Clocks,
-    measure: DelayMeasure,
-    base: LeastDelays,
-    bucket_end: Time,
-    /// Delays of the last span that may still be the smallest, by time of arrival, rising.
-    recent: VecDeque<(Time, KeptDelay)>,
+    delay: QueueDelay,
+    /// The newest arrival.
     newest: Time,
+    /// How long a queue stands that counts.
     pub(super) span: TimeDelta,
     delivery: Delivery,
+    /// The first arrival, from which seconds count.
     zero: Option<Time>,
     counts: Counts,
     pub(super) frames: Gaps,
@@ -40,13 +41,11 @@ pub(super) struct Path {
 }
 
 impl Path {
+    /// A flow of which nothing arrived.
     pub(super) fn new(params: &Params) -> Path {
+        let history = History { bucket: params.base_bucket, buckets: params.base_buckets };
         Path {
-            clocks: Clocks::new(params.skew_compensation),
-            measure: DelayMeasure::NEW,
-            base: LeastDelays::with_room(params.base_buckets as usize + 1),
-            bucket_end: Time::ZERO,
-            recent: VecDeque::with_capacity(SAMPLES as usize + 8),
+            delay: QueueDelay::new(params.skew_compensation, history, SAMPLES as usize + 8),
             newest: Time::ZERO,
             span: params.standing_span,
             delivery: Delivery::new(),
@@ -59,9 +58,9 @@ impl Path {
 
     /// A packet of a report that came at `now`, as the loss detector took it.
     #[inline]
-    pub(super) fn on_packet(&mut self, params: &Params, now: Time, acked: &Acked, tells_path: bool) {
+    pub(super) fn on_packet(&mut self, now: Time, acked: &Acked, tells_path: bool) {
         if let Some((sent, arrived)) = acked.newest {
-            self.on_arrival(params, now, sent, arrived, tells_path, acked.presumed);
+            self.on_arrival(now, sent, arrived, tells_path, acked.presumed);
         } else if acked.presumed > Bytes::ZERO {
             self.delivery.on_late(acked.presumed.as_bits_f64());
         }
@@ -72,70 +71,26 @@ impl Path {
         }
     }
 
-    fn on_arrival(
-        &mut self,
-        params: &Params,
-        now: Time,
-        sent: Time,
-        arrived: Option<Time>,
-        tells: bool,
-        size: Bytes,
-    ) {
-        let Some((end, is_new)) = self.measure.end(now, arrived) else { return };
-        if is_new {
-            self.clocks.forget();
-            self.base.clear();
-            self.recent.clear();
-        }
-        let (delay, tilt) = self.clocks.on_arrival(now, sent, end);
-        if let Some(tilt) = tilt {
-            self.correct(&tilt);
-        }
-        if now >= self.bucket_end {
-            self.bucket_end = now + params.base_bucket;
-            if !self.base.is_idle() {
-                self.base.close(params.base_buckets as usize);
-            }
-        }
-        self.base.note(delay);
-        if !tells {
+    fn on_arrival(&mut self, now: Time, sent: Time, arrived: Option<Time>, tells_path: bool, size: Bytes) {
+        let Some(measured) = self.delay.on_arrival(now, sent, arrived) else { return };
+        if !tells_path {
             return;
         }
-        let arrived = sent + TimeDelta::from_nanos(delay.nanos);
+        let arrived = measured.arrived;
         let zero = *self.zero.get_or_insert(arrived);
         self.delivery.on_arrival((arrived - zero).as_secs_f64(), size.as_bits_f64());
-        if self.newest - arrived > TimeDelta::from_secs(2) {
-            self.recent.clear();
+        if self.newest - arrived > ONE_CLOCK {
+            self.delay.empty_filter();
             self.newest = arrived;
         }
         self.newest = self.newest.max(arrived);
-        self.note(arrived, delay);
-    }
-
-    fn note(&mut self, arrived: Time, delay: KeptDelay) {
-        while self.recent.back().is_some_and(|(_, back)| back.nanos >= delay.nanos) {
-            self.recent.pop_back();
-        }
         let spacing = TimeDelta::from_nanos(self.span.as_nanos() / SAMPLES);
-        if self.recent.back().is_none_or(|&(at, _)| arrived - at >= spacing) {
-            self.recent.push_back((arrived, delay));
-        }
-        let oldest = self.newest - self.span;
-        while self.recent.len() > 1 && self.recent.front().is_some_and(|&(at, _)| at < oldest) {
-            self.recent.pop_front();
-        }
-    }
-
-    #[cold]
-    fn correct(&mut self, tilt: &Tilt) {
-        self.base.correct(tilt);
-        self.recent.iter_mut().for_each(|(_, delay)| delay.correct(tilt));
+        self.delay.filter(&measured, Reach { samples: u64::MAX, oldest: self.newest - self.span, spacing });
     }
 
     /// The smallest delay of the span over the base delay, in seconds.
     pub(super) fn standing(&self) -> Option<f64> {
-        let (_, least) = self.recent.front()?;
-        Some((least.nanos.saturating_sub(self.base.least())).max(0) as f64 * 1e-9)
+        Some(self.delay.d_queue()?.as_nanos() as f64 * 1e-9)
     }
 
     /// The counts since they were last taken.
@@ -150,12 +105,12 @@ impl Path {
 
     /// An outage is over: what arrived before it, and in it, says nothing of the path.
     pub(super) fn forget_recent(&mut self) {
-        self.recent.clear();
+        self.delay.empty_filter();
         self.delivery.forget();
         self.counts = Counts::NONE;
     }
 
     pub(super) fn skew_ppm(&self) -> Option<f64> {
-        self.clocks.skew_ppm()
+        self.delay.skew_ppm()
     }
 }

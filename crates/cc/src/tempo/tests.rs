@@ -53,7 +53,7 @@ impl World {
                 Acked { delivered: SIZE, presumed: SIZE, newest, ..Acked::default() }
             };
             let now = arrived + TimeDelta::from_millis(20);
-            self.path.on_packet(&self.params, now, &acked, true);
+            self.path.on_packet(now, &acked, true);
             let signals = Signals { now, ..signals(0) };
             self.law.update(&self.params, &signals, &mut self.path);
         }

@@ -1,12 +1,30 @@
-//! One-way delay, base delay and filtered queue delay (RFC 8698 section 5.1.1).
+//! One-way delay, base delay and filtered queue delay (RFC 8698 section 5.1.1): the smallest delay of late over the smallest one of a
+//! longer time, by one clock.
 
-use super::Params;
 use crate::one_way_delay::{Clocks, DelayMeasure, KeptDelay, LeastDelays, Tilt};
 use alloc::collections::VecDeque;
 use paceline_units::{Time, TimeDelta};
 
-/// Room for the buckets of the usual history, which grows over minutes and must not allocate then.
+/// Room for the buckets of a usual history, which grows over minutes and must not allocate then.
 const FIRST_BUCKETS: usize = 64;
+
+/// The memory of the base delay: so many buckets of this length, and the present one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct History {
+    pub(crate) bucket: TimeDelta,
+    pub(crate) buckets: u64,
+}
+
+/// The reach of the minimum filter when a packet arrives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    /// Samples that it has at most.
+    pub(crate) samples: u64,
+    /// No sample arrived before.
+    pub(crate) oldest: Time,
+    /// A longer delay that arrives within this time after a shorter one is left out; zero: none is.
+    pub(crate) spacing: TimeDelta,
+}
 
 /// A packet of the minimum filter.
 #[derive(Clone, Copy, Debug)]
@@ -19,18 +37,20 @@ struct Sample {
 
 /// The delay of a packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Measured {
+pub(crate) struct Measured {
     /// Time of arrival by the sender's clock, counted from an arbitrary zero.
-    pub(super) arrived: Time,
+    pub(crate) arrived: Time,
     /// The packet's own `d_fwd - d_base`.
-    pub(super) own: TimeDelta,
+    pub(crate) own: TimeDelta,
+    delay: KeptDelay,
 }
 
 /// `d_base` and `d_queue` of a flow.
 #[derive(Clone, Debug)]
-pub(super) struct QueueDelay {
+pub(crate) struct QueueDelay {
     clocks: Clocks,
     measure: DelayMeasure,
+    history: History,
     /// The smallest delays of the past buckets.
     least: LeastDelays,
     bucket_end: Time,
@@ -40,28 +60,23 @@ pub(super) struct QueueDelay {
 }
 
 impl QueueDelay {
-    pub(super) fn new(params: &Params) -> QueueDelay {
+    /// A flow of which nothing arrived. The memory of `samples` in the filter is there at once.
+    pub(crate) fn new(skew_compensation: bool, history: History, samples: usize) -> QueueDelay {
         QueueDelay {
-            clocks: Clocks::new(params.skew_compensation),
+            clocks: Clocks::new(skew_compensation),
             measure: DelayMeasure::NEW,
+            history,
             least: LeastDelays::with_room(FIRST_BUCKETS),
             bucket_end: Time::ZERO,
-            filter: VecDeque::with_capacity(params.filter_samples as usize + 1),
+            filter: VecDeque::with_capacity(samples + 1),
             samples: 0,
         }
     }
 
     /// A packet that was sent at `sent` arrived at `arrived` by the receiver's clock, as a report of `now` says. Where reports tell no
-    /// arrivals, the round trip is measured in the place of the delay; absent where this packet tells neither. A packet that waited for
-    /// the end of an outage does not count (`tells_path`).
+    /// arrivals, the round trip is measured in the place of the delay; absent where this packet tells neither.
     #[inline]
-    pub(super) fn on_arrival(
-        &mut self,
-        params: &Params,
-        now: Time,
-        (sent, arrived): (Time, Option<Time>),
-        tells_path: bool,
-    ) -> Option<Measured> {
+    pub(crate) fn on_arrival(&mut self, now: Time, sent: Time, arrived: Option<Time>) -> Option<Measured> {
         let (end, is_new) = self.measure.end(now, arrived)?;
         if is_new {
             self.forget();
@@ -71,45 +86,48 @@ impl QueueDelay {
             self.correct(&tilt);
         }
         if now >= self.bucket_end {
-            self.close_bucket(params, now);
+            self.close_bucket(now);
         }
         self.least.note(delay);
         let arrived = sent + TimeDelta::from_nanos(delay.nanos);
         let own = TimeDelta::from_nanos(delay.nanos.saturating_sub(self.least.least()));
-        if tells_path {
-            self.filter(params, arrived, delay);
-        }
-        Some(Measured { arrived, own })
+        Some(Measured { arrived, own, delay })
     }
 
-    /// The minimum filter: the last `filter_samples`, none older than DFILT.
+    /// A packet comes into the minimum filter: one that waited for the end of an outage does not.
     #[inline]
-    fn filter(&mut self, params: &Params, arrived: Time, delay: KeptDelay) {
+    pub(crate) fn filter(&mut self, measured: &Measured, reach: Reach) {
+        let &Measured { arrived, delay, .. } = measured;
         while self.filter.back().is_some_and(|sample| sample.delay.nanos >= delay.nanos) {
             self.filter.pop_back();
         }
-        self.filter.push_back(Sample { place: self.samples, arrived, delay });
+        let apart = reach.spacing == TimeDelta::ZERO
+            || self.filter.back().is_none_or(|sample| arrived - sample.arrived >= reach.spacing);
+        if apart {
+            self.filter.push_back(Sample { place: self.samples, arrived, delay });
+        }
         self.samples += 1;
-        let (first, oldest) = (self.samples.saturating_sub(params.filter_samples), arrived - params.dfilt);
-        while self.filter.front().is_some_and(|sample| sample.place < first || sample.arrived < oldest) {
+        let first = self.samples.saturating_sub(reach.samples);
+        let too_old = |sample: &Sample| sample.place < first || sample.arrived < reach.oldest;
+        while self.filter.len() > 1 && self.filter.front().is_some_and(too_old) {
             self.filter.pop_front();
         }
     }
 
     /// `d_queue`: the smallest delay in the filter over the base delay; absent before a packet arrived.
     #[inline]
-    pub(super) fn d_queue(&self) -> Option<TimeDelta> {
+    pub(crate) fn d_queue(&self) -> Option<TimeDelta> {
         let least = self.filter.front()?.delay.nanos;
         Some(TimeDelta::from_nanos(least.saturating_sub(self.least.least()).max(0)))
     }
 
     /// By how many parts per million the receiver's clock is taken to run faster; absent if it is not looked at.
-    pub(super) fn skew_ppm(&self) -> Option<f64> {
+    pub(crate) fn skew_ppm(&self) -> Option<f64> {
         self.clocks.skew_ppm()
     }
 
     /// Packets that waited for the end of an outage no longer count.
-    pub(super) fn empty_filter(&mut self) {
+    pub(crate) fn empty_filter(&mut self) {
         self.filter.clear();
     }
 
@@ -129,10 +147,10 @@ impl QueueDelay {
     }
 
     #[cold]
-    fn close_bucket(&mut self, params: &Params, now: Time) {
-        self.bucket_end = now + params.base_delay_bucket;
+    fn close_bucket(&mut self, now: Time) {
+        self.bucket_end = now + self.history.bucket;
         if !self.least.is_idle() {
-            self.least.close(params.base_delay_buckets as usize);
+            self.least.close(self.history.buckets as usize);
         }
     }
 }
