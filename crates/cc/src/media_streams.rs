@@ -2,7 +2,7 @@
 
 use crate::{DetectorConfig, FlowSetup, Limits, LossDetector, StreamChange, StreamId, StreamSet};
 use alloc::vec::Vec;
-use paceline_units::{Bitrate, TimeDelta};
+use paceline_units::{Bitrate, Bytes, TimeDelta};
 
 /// No rate is lower, in bit/s: it would hardly leave room for a packet a second.
 pub(crate) const LOWEST: f64 = 5e3;
@@ -35,8 +35,9 @@ impl MediaStreams {
             reorder_window_max: reorder_window.1,
             unreported_is_lost: false,
         };
-        let limits = (0..streams).map(|id| Limits { stream: StreamId(id), min, max }).collect();
-        MediaStreams { usual, limits, detectors: Vec::new(), config }
+        let limits: Vec<_> = (0..streams).map(|id| Limits { stream: StreamId(id), min, max }).collect();
+        let detectors = limits.iter().map(|_| LossDetector::new(config)).collect();
+        MediaStreams { usual, limits, detectors, config }
     }
 
     /// How many streams there were at a time.
@@ -44,15 +45,20 @@ impl MediaStreams {
         self.limits.len()
     }
 
-    /// Lowest and highest rate of all streams together in bit/s; those of a single one while there is none, so that the next one goes
+    /// Lowest and highest target of all streams together in bit/s; those of a single one while there is none, so that the next one goes
     /// on with the rate.
-    pub(crate) fn bounds(&self) -> (f64, f64) {
+    pub(crate) fn targets(&self) -> (f64, f64) {
         let sum =
             |rate: fn(&Limits) -> Bitrate| self.limits.iter().map(|limits| rate(limits).as_bps_f64()).sum();
-        let (min, max): (f64, f64) = match (sum(|limits| limits.min), sum(|limits| limits.max)) {
+        match (sum(|limits| limits.min), sum(|limits| limits.max)) {
             (_, 0.0) => (self.usual.0.as_bps_f64(), self.usual.1.as_bps_f64()),
             sums => sums,
-        };
+        }
+    }
+
+    /// The same as limits of a rate that is never zero.
+    pub(crate) fn bounds(&self) -> (f64, f64) {
+        let (min, max) = self.targets();
         let min = min.clamp(LOWEST, HIGHEST);
         (min, max.clamp(min, HIGHEST))
     }
@@ -77,33 +83,49 @@ impl MediaStreams {
         };
         for id in self.limits.len() as u8..=stream.0.min(StreamSet::CAPACITY - 1) {
             self.limits.push(Limits { stream: StreamId(id), min: Bitrate::ZERO, max: Bitrate::ZERO });
+            self.make_room(usize::from(id));
         }
         let Some(limits) = self.limits.get_mut(usize::from(stream.0)) else { return false };
         *limits = Limits { stream, min, max };
         true
     }
 
-    /// The packets of a stream, from its first one on; none of a stream that no update can name.
+    /// The packets of a stream, also of one that never joined; none of a stream that no update can name.
     #[inline]
     pub(crate) fn sent_by(&mut self, stream: StreamId) -> Option<&mut LossDetector> {
         let id = usize::from(stream.0);
         if id >= usize::from(StreamSet::CAPACITY) {
             return None;
         }
-        if self.detectors.len() <= id {
-            self.detectors.resize_with(id + 1, || LossDetector::new(self.config));
-        }
+        self.make_room(id);
         self.detectors.get_mut(id)
     }
 
-    /// The packets of a stream that sent some.
+    #[inline]
+    fn make_room(&mut self, id: usize) {
+        if self.detectors.len() <= id {
+            self.detectors.resize_with(id + 1, || LossDetector::new(self.config));
+        }
+    }
+
+    /// The packets of a stream that joined or sent some.
     #[inline]
     pub(crate) fn reported_of(&mut self, stream: StreamId) -> Option<&mut LossDetector> {
         self.detectors.get_mut(usize::from(stream.0))
     }
 
-    /// Whether something is in flight.
-    pub(crate) fn are_in_flight(&self) -> bool {
-        self.detectors.iter().any(|detector| detector.in_flight().as_u64() > 0)
+    /// The packets of each stream.
+    #[inline]
+    pub(crate) fn detectors(&mut self) -> &mut [LossDetector] {
+        &mut self.detectors
+    }
+
+    /// Bytes in flight of all streams.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> Bytes {
+        match &self.detectors[..] {
+            [detector] => detector.in_flight(),
+            detectors => detectors.iter().map(LossDetector::in_flight).sum(),
+        }
     }
 }

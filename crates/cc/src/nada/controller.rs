@@ -9,7 +9,7 @@ use crate::{
     Allowance, Assigned, CeResponse, Controller, Limits, Offered, Report, SendQueueState, SentPacket,
     Snapshot, StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update,
 };
-use paceline_units::{Bitrate, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 impl Nada {
     /// Target and pace, if they changed.
@@ -31,7 +31,7 @@ impl Nada {
 
     /// A report told something: reports come again, and more of the rate may be used.
     fn end_silence(&mut self, now: Time) {
-        let in_flight = self.streams.are_in_flight();
+        let in_flight = self.streams.in_flight() > Bytes::ZERO;
         let drained = self.observation.own < self.params.qth;
         let was_outage = self.silence.is_outage();
         self.silence.on_report(now, self.round_trip(), in_flight, drained);

@@ -1,10 +1,10 @@
 //! SCReAM v2 as a controller: what it is told, and what it answers.
 
-use super::{ScreamV2, detector};
+use super::ScreamV2;
 use crate::observe::state_variables;
 use crate::{
-    Assigned, CeResponse, Controller, Limits, LossDetector, Marking, Offered, Pacing, Report, SendQueueState,
-    SentPacket, SentRun, Snapshot, StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update,
+    Assigned, CeResponse, Controller, Limits, Marking, Offered, Pacing, Report, SendQueueState, SentPacket,
+    SentRun, Snapshot, StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Bytes, Time};
 
@@ -40,14 +40,12 @@ impl Controller for ScreamV2 {
     #[inline]
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
         let srtt = self.srtt();
-        let Some(detector) = self.detectors.get_mut(usize::from(packet.stream.0)) else {
-            return Update::none();
-        };
+        let Some(detector) = self.streams.reported_of(packet.stream) else { return Update::none() };
         detector.on_sent(now, packet.sequence, packet.size);
         if self.in_flight == Bytes::ZERO {
             self.silence.on_sent_from_rest(now, srtt);
         }
-        self.count_in_flight();
+        self.in_flight = self.streams.in_flight();
         self.flight.on_sent(self.in_flight.as_u64());
         self.silence.on_sent(now);
         if self.said.is_none() { self.answer() } else { Update::allow(self.send_window()) }
@@ -56,7 +54,7 @@ impl Controller for ScreamV2 {
     #[inline]
     fn on_run(&mut self, run: &SentRun) -> Option<Update> {
         let SentRun { packet: SentPacket { stream, sequence, size, .. }, first, gap, count } = *run;
-        let [one] = &mut self.detectors[..] else { return None };
+        let [one] = self.streams.detectors() else { return None };
         if stream != StreamId(0) || self.in_flight == Bytes::ZERO || self.said.is_none() {
             return None;
         }
@@ -65,7 +63,7 @@ impl Controller for ScreamV2 {
             one.on_sent(now, sequence, size);
             now += gap;
         }
-        self.count_in_flight();
+        self.in_flight = self.streams.in_flight();
         self.flight.on_sent(self.in_flight.as_u64());
         self.silence.on_sent(run.last());
         Some(Update::allow(self.send_window()))
@@ -82,8 +80,9 @@ impl Controller for ScreamV2 {
     }
 
     fn on_limits(&mut self, _now: Time, limits: &Limits) -> Update {
-        let Some(stream) = self.limits.get_mut(usize::from(limits.stream.0)) else { return Update::none() };
-        *stream = limits.within(self.params.target_bitrate_min, self.params.target_bitrate_max);
+        if !self.streams.on_limits(limits) {
+            return Update::none();
+        }
         self.find_bounds();
         self.answer_if_begun()
     }
@@ -94,21 +93,14 @@ impl Controller for ScreamV2 {
         if stream.0 >= StreamSet::CAPACITY {
             return Update::none();
         }
-        let (min, max) = match change {
-            StreamChange::Joined(_) => (self.params.target_bitrate_min, self.params.target_bitrate_max),
-            StreamChange::Left => (Bitrate::ZERO, Bitrate::ZERO),
-            StreamChange::Priority(_) => return Update::none(),
-            StreamChange::Gone => {
-                self.detectors.get_mut(id).into_iter().for_each(LossDetector::forget);
-                self.count_in_flight();
-                return self.answer_if_begun();
-            }
-        };
-        for id in self.limits.len() as u8..=stream.0 {
-            self.limits.push(Limits { stream: StreamId(id), min: Bitrate::ZERO, max: Bitrate::ZERO });
-            self.detectors.push(detector(&self.params));
+        let joined_or_left = self.streams.on_stream(stream, change);
+        if change == StreamChange::Gone {
+            self.in_flight = self.streams.in_flight();
+            return self.answer_if_begun();
         }
-        self.limits[id] = Limits { stream, min, max };
+        if !joined_or_left {
+            return Update::none();
+        }
         self.media.restart(id);
         self.find_bounds();
         let target = Bitrate::from_bps_f64(self.target);
@@ -172,7 +164,7 @@ impl Controller for ScreamV2 {
     }
 
     fn target_bitrate(&self, _stream: StreamId) -> Option<Bitrate> {
-        (self.limits.len() == 1).then(|| Bitrate::from_bps_f64(self.target))
+        (self.streams.count() == 1).then(|| Bitrate::from_bps_f64(self.target))
     }
 
     fn snapshot(&self) -> Snapshot {

@@ -40,7 +40,7 @@ impl ScreamV2 {
 
     /// Acknowledgements and losses of all streams.
     fn acknowledge(&mut self, now: Time, report: &PacketsReport<'_>) -> Acked {
-        let acked = match (&mut self.detectors[..], report.packets) {
+        let acked = match (self.streams.detectors(), report.packets) {
             ([detector], [packet]) if packet.stream == StreamId(0) => detector.on_packet(now, packet),
             ([detector], _) => detector.on_report(now, report.of_stream(0)),
             (detectors, _) => {
@@ -50,18 +50,19 @@ impl ScreamV2 {
                 acked.and(self.release_tails(now))
             }
         };
-        self.count_in_flight();
+        self.in_flight = self.streams.in_flight();
         acked
     }
 
     /// The tails of streams that fell silent: the reports on other streams show that theirs is overdue.
     fn release_tails(&mut self, now: Time) -> Acked {
-        let newest = self.detectors.iter().map(LossDetector::newest_acked_sent).max();
+        let detectors = self.streams.detectors();
+        let newest = detectors.iter().map(LossDetector::newest_acked_sent).max();
         let (newest, overdue) = (newest.unwrap_or(Time::ZERO), self.silence.interval());
         let release = |detector: &mut LossDetector| {
             detector.release_tail(now, newest - overdue - detector.reorder_window())
         };
-        self.detectors.iter_mut().map(release).reduce(Acked::and).unwrap_or_default()
+        detectors.iter_mut().map(release).reduce(Acked::and).unwrap_or_default()
     }
 
     /// Round trip and queue delay, where the newest packet tells of the path.

@@ -34,11 +34,11 @@ mod tests;
 
 pub use params::Params;
 
+use crate::media_streams::MediaStreams;
 use crate::scream::competing::CompetingFlows;
 use crate::scream::round_trip::RoundTrip;
 use crate::scream::silence::Silence;
-use crate::{DetectorConfig, FlowSetup, Limits, LossDetector, Pacing, StreamId};
-use alloc::vec::Vec;
+use crate::{FlowSetup, Pacing};
 use alpha::Alpha;
 use drift::Drift;
 use flight::Flight;
@@ -57,10 +57,8 @@ pub struct ScreamV2 {
     params: Params,
     l4s: bool,
     mss: f64,
-    /// The packets of each stream.
-    detectors: Vec<LossDetector>,
-    /// Lowest and highest target of each stream, zero once it left, and of all together in bit/s.
-    limits: Vec<Limits>,
+    /// Limits and packets of each stream, and lowest and highest target of all together in bit/s.
+    streams: MediaStreams,
     bounds: (f64, f64),
     wnd: RefWnd,
     alpha: Alpha,
@@ -95,14 +93,17 @@ pub struct ScreamV2 {
 impl ScreamV2 {
     /// A sender that has sent nothing. A flow without streams gets one.
     pub fn new(params: &Params, setup: &FlowSetup) -> ScreamV2 {
-        let streams = setup.priorities.len().clamp(1, FlowSetup::MOST_STREAMS) as u8;
-        let (min, max) = (params.target_bitrate_min, params.target_bitrate_max);
+        let streams = MediaStreams::new(
+            setup,
+            (params.target_bitrate_min, params.target_bitrate_max),
+            (params.reorder_window, params.reorder_window_max),
+        );
         let mss = setup.largest_packet.as_f64();
         let mut scream = ScreamV2 {
             l4s: setup.l4s,
             mss,
-            detectors: (0..streams).map(|_| detector(params)).collect(),
-            limits: (0..streams).map(|id| Limits { stream: StreamId(id), min, max }).collect(),
+            media: Media::new(streams.count()),
+            streams,
             bounds: (0.0, 0.0),
             wnd: RefWnd::new(params, mss),
             alpha: Alpha::new(params),
@@ -114,7 +115,6 @@ impl ScreamV2 {
             delay_target: params.qdelay_target_lo.as_secs_f64(),
             flight: Flight::default(),
             in_flight: Bytes::ZERO,
-            media: Media::new(streams.into()),
             acked: AckedBitrate::default(),
             round_trip: RoundTrip::default(),
             hold_time: 0.0,
@@ -131,18 +131,10 @@ impl ScreamV2 {
         scream
     }
 
-    /// The lowest and highest target of all streams together; those of a single one while there is none, so that the next one goes on
-    /// with the rate.
+    /// Finds the limits of the target.
     fn find_bounds(&mut self) {
-        let sum = |rate: fn(&Limits) -> Bitrate| {
-            self.limits.iter().map(|limits| rate(limits).as_bps_f64()).sum::<f64>()
-        };
-        self.bounds = match (sum(|limits| limits.min), sum(|limits| limits.max)) {
-            (_, 0.0) => {
-                (self.params.target_bitrate_min.as_bps_f64(), self.params.target_bitrate_max.as_bps_f64())
-            }
-            (min, max) => (min.min(max), max),
-        };
+        let (min, max) = self.streams.targets();
+        self.bounds = (min.min(max), max);
         if self.said.is_none() {
             self.target = self.params.target_bitrate_start.as_bps_f64();
         }
@@ -171,21 +163,4 @@ impl ScreamV2 {
     fn proportional(&self) -> Option<f64> {
         (self.l4s || !self.params.classic_ecn).then_some(self.alpha.alpha)
     }
-
-    fn count_in_flight(&mut self) {
-        self.in_flight = match &self.detectors[..] {
-            [detector] => detector.in_flight(),
-            detectors => detectors.iter().map(LossDetector::in_flight).sum(),
-        };
-    }
-}
-
-/// The detector of a stream.
-fn detector(params: &Params) -> LossDetector {
-    LossDetector::new(DetectorConfig {
-        packet_threshold: None,
-        reorder_window: params.reorder_window,
-        reorder_window_max: params.reorder_window_max,
-        unreported_is_lost: false,
-    })
 }

@@ -35,7 +35,7 @@ impl ScreamV2 {
 
     /// Forgets what is outstanding.
     pub(super) fn forget_flight(&mut self) {
-        self.detectors.iter_mut().for_each(LossDetector::forget);
+        self.streams.detectors().iter_mut().for_each(LossDetector::forget);
         self.in_flight = Bytes::ZERO;
     }
 

@@ -1,7 +1,10 @@
 //! The parts together: what reports do to window, target and pace, by the sections of draft-ietf-ccwg-rfc8298bis-screamv2-01.
 
 use super::*;
-use crate::{Assigned, Controller, Marking, Offered, PacketResult, PacketsReport, Report, SendQueueState};
+use crate::{
+    Assigned, Controller, Limits, Marking, Offered, PacketResult, PacketsReport, Report, SendQueueState,
+    StreamId,
+};
 use crate::{SentPacket, Status, StreamChange, Update};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -172,7 +175,7 @@ fn limits_add_up_and_hold() {
     let _ = scream.on_stream(at(0), StreamId(0), StreamChange::Left);
     assert_eq!(scream.bounds, (64e3, 64e3));
     let _ = scream.on_stream(at(0), StreamId(2), StreamChange::Joined(1.0));
-    assert_eq!((scream.bounds.1, scream.detectors.len()), (64e3 + 100e6, 3));
+    assert_eq!((scream.bounds.1, scream.streams.detectors().len()), (64e3 + 100e6, 3));
 }
 
 /// A path that becomes longer by 40 ms: the round trip and the delay rise at once, and the base delay follows within a minute.

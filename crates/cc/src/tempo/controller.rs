@@ -7,7 +7,7 @@ use crate::{
     Allowance, Assigned, CeResponse, Controller, Limits, Marking, Offered, Report, SendQueueState,
     SentPacket, Snapshot, StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update,
 };
-use paceline_units::{Bitrate, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 impl Tempo {
     /// Target and pace, if they changed.
@@ -23,7 +23,7 @@ impl Tempo {
 
     /// A report told something: reports come again, and more of the rate may be used.
     fn end_silence(&mut self, now: Time) {
-        let in_flight = self.streams.are_in_flight();
+        let in_flight = self.streams.in_flight() > Bytes::ZERO;
         let drained = self.path.standing().is_none_or(|queue| queue < self.params.queue_limit.as_secs_f64());
         let was_outage = self.silence.is_outage();
         self.silence.on_report(now, self.round_trip(), in_flight, drained);
