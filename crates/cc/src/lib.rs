@@ -35,6 +35,7 @@ mod registry;
 pub mod reno;
 mod report;
 mod ring;
+mod said;
 pub mod scream;
 pub mod scream_v2;
 mod session;

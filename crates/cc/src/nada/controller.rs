@@ -6,8 +6,8 @@ use super::reference_rate::ReferenceRate;
 use crate::media_streams::LOWEST;
 use crate::observe::state_variables;
 use crate::{
-    Allowance, Assigned, CeResponse, Controller, Limits, Offered, Report, SendQueueState, SentPacket,
-    Snapshot, StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update,
+    Assigned, CeResponse, Controller, Limits, Offered, Report, SendQueueState, SentPacket, Snapshot,
+    StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -16,12 +16,7 @@ impl Nada {
     fn answer(&mut self) -> Update {
         let rates = self.rates();
         let (target, pace) = (Bitrate::from_bps_f64(rates.r_vin), Bitrate::from_bps_f64(rates.r_send));
-        if self.said == Some((target, pace)) {
-            return Update::none();
-        }
-        let first = self.said.is_none().then_some(Allowance::Unlimited);
-        self.said = Some((target, pace));
-        Update { allowance: first, ..Update::none() }.with_target(target).with_pacing_rate(pace)
+        self.said.say(target, pace)
     }
 
     /// Media was offered, or something was sent: the first of it begins the time that updates count.
@@ -72,7 +67,7 @@ impl Controller for Nada {
             detector.on_sent(now, packet.sequence, packet.size);
             self.silence.on_sent(now, self.round_trip());
         }
-        if self.said.is_none() { self.answer() } else { Update::none() }
+        if self.said.is_nothing() { self.answer() } else { Update::none() }
     }
 
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {

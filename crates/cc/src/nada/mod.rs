@@ -28,11 +28,12 @@ pub use params::Params;
 
 use crate::media_room::MediaRoom;
 use crate::media_streams::{LOWEST, MediaStreams};
+use crate::said::Said;
 use crate::silence::Silence;
 use crate::window::RoundTrip;
 use crate::{FlowSetup, PacketsReport};
 use observation::Observation;
-use paceline_units::{Bitrate, Time, TimeDelta};
+use paceline_units::{Time, TimeDelta};
 use reference_rate::{Bounds, ReferenceRate};
 use shaping::Rates;
 use signal::Mode;
@@ -59,7 +60,7 @@ pub struct Nada {
     x_curr: f64,
     r_recv: f64,
     /// Target and pace that were said last.
-    said: Option<(Bitrate, Bitrate)>,
+    said: Said,
 }
 
 impl Nada {
@@ -83,7 +84,7 @@ impl Nada {
             rmode: Mode::Gradual,
             x_curr: 0.0,
             r_recv: 0.0,
-            said: None,
+            said: Said::NOTHING,
             params: params.clone(),
         }
     }

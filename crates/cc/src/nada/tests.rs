@@ -13,7 +13,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use paceline_units::param::{ParamSet, Value};
-use paceline_units::{Bytes, Ecn};
+use paceline_units::{Bitrate, Bytes, Ecn};
 
 const RTT: TimeDelta = TimeDelta::from_millis(50);
 const SIZE: Bytes = Bytes::new(1200);

@@ -3,7 +3,7 @@
 
 use super::window::Window;
 use crate::silence::{FIRST_REPORT, ReportTimes, SHORTEST_INTERVAL, Unclear, times};
-use crate::{Acked, TargetChange};
+use crate::{Acked, TargetChange, TimeoutReason};
 use paceline_units::{Bytes, Time, TimeDelta};
 
 /// After a longer silence the path is another one, even if old packets are reported. Each such time halves what is gone back to.
@@ -77,6 +77,14 @@ impl<K: Copy> Silence<K> {
             given_up_before: Time::ZERO,
             next: (Time::ZERO + FIRST_REPORT, true),
         }
+    }
+
+    /// When the next step is due while so much is in flight, and why: the pace falls, or what is outstanding is given up.
+    #[inline]
+    pub fn due(&self, in_flight: Bytes) -> Option<(Time, TimeoutReason)> {
+        let (due, gives_up) = self.next;
+        let reason = if gives_up { TimeoutReason::Stalled } else { TimeoutReason::NoFeedback };
+        (in_flight > Bytes::ZERO).then_some((due, reason))
     }
 
     /// Whether silence is answered.

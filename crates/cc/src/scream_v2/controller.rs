@@ -145,11 +145,7 @@ impl Controller for ScreamV2 {
 
     #[inline]
     fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
-        if self.in_flight == Bytes::ZERO {
-            return None;
-        }
-        let (due, gives_up) = self.silence.next;
-        Some((due, if gives_up { TimeoutReason::Stalled } else { TimeoutReason::NoFeedback }))
+        self.silence.due(self.in_flight)
     }
 
     fn on_timeout(&mut self, now: Time) -> Update {

@@ -4,8 +4,8 @@ use super::{Tempo, bounds};
 use crate::media_streams::LOWEST;
 use crate::observe::state_variables;
 use crate::{
-    Allowance, Assigned, CeResponse, Controller, Limits, Marking, Offered, Report, SendQueueState,
-    SentPacket, Snapshot, StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update,
+    Assigned, CeResponse, Controller, Limits, Marking, Offered, Report, SendQueueState, SentPacket, Snapshot,
+    StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -13,12 +13,7 @@ impl Tempo {
     /// Target and pace, if they changed.
     fn answer(&mut self) -> Update {
         let (target, pace) = self.rates();
-        if self.said == Some((target, pace)) {
-            return Update::none();
-        }
-        let first = self.said.is_none().then_some(Allowance::Unlimited);
-        self.said = Some((target, pace));
-        Update { allowance: first, ..Update::none() }.with_target(target).with_pacing_rate(pace)
+        self.said.say(target, pace)
     }
 
     /// A report told something: reports come again, and more of the rate may be used.
@@ -66,7 +61,7 @@ impl Controller for Tempo {
             detector.on_sent(now, packet.sequence, packet.size);
             self.silence.on_sent(now, self.round_trip());
         }
-        if self.said.is_none() { self.answer() } else { Update::none() }
+        if self.said.is_nothing() { self.answer() } else { Update::none() }
     }
 
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {

@@ -68,7 +68,7 @@ struct Drain {
 /// The rate of a flow.
 #[derive(Clone, Debug)]
 pub(super) struct Law {
-    /// In bit/s.
+    /// The present rate in bit/s.
     pub(super) rate: f64,
     pub(super) phase: Phase,
     /// Rate and phase before the rate was lowered.
@@ -104,12 +104,6 @@ impl Law {
         }
     }
 
-    /// As if the rate had been lowered at `now`.
-    #[cfg(test)]
-    pub(super) fn lower_for_test(&mut self, now: Time) {
-        self.lower(now);
-    }
-
     /// The rate to share with others: while a queue drains that with which growth goes on, in bit/s.
     pub(super) fn shared(&self, params: &Params) -> f64 {
         if self.phase == Phase::Drain {
@@ -133,9 +127,9 @@ impl Law {
         (self.drain.arrived, self.before.0) = (rate / params.back_off, rate / params.back_off);
     }
 
-    /// Seconds since the rate was lowered last.
-    fn since_lowered(&self, now: Time) -> f64 {
-        self.lowered.map_or(f64::INFINITY, |at| now.saturating_since(at).as_secs_f64())
+    /// Seconds since the rate was lowered last, if it ever was.
+    fn since_lowered(&self, now: Time) -> Option<f64> {
+        Some(now.saturating_since(self.lowered?).as_secs_f64())
     }
 
     /// A report came.
@@ -150,7 +144,7 @@ impl Law {
             return;
         }
         let standing = path.standing().unwrap_or(0.0);
-        let settled = self.since_lowered(now) >= signals.response;
+        let settled = self.since_lowered(now).is_none_or(|seconds| seconds >= signals.response);
         self.others.look(now, path.span, standing, settled && self.phase != Phase::Drain);
         let limit = params.queue_limit.as_secs_f64().max(PACKETS * signals.packet / self.rate);
         let limit = limit + self.others.margin(params);
@@ -178,8 +172,8 @@ impl Law {
         }
     }
 
-    /// The rate is lowered now.
-    fn lower(&mut self, now: Time) {
+    /// The rate is lowered now, in the start or in growth.
+    pub(super) fn lower(&mut self, now: Time) {
         self.before = (self.rate, self.phase);
         self.lowered = Some(now);
     }
@@ -220,7 +214,6 @@ impl Law {
             (self.rate, self.phase) = (params.back_off * arrived.min(before), Phase::Growth);
         } else {
             // It was none of ours. That more than arrived would arrive was not seen, though.
-            let phase = if phase == Phase::Start { Phase::Start } else { Phase::Growth };
             (self.rate, self.phase) = (before.min(params.head_room * arrived), phase);
         }
     }
@@ -285,7 +278,7 @@ impl Law {
         let unseen = params.growth_queue.as_secs_f64() / (response * response);
         let slow = (params.growth * libm::sqrt(UNIT / self.rate)).min(unseen);
         let patience = params.growth_patience.as_secs_f64().max(PATIENCE * response);
-        let clear = self.lowered.map_or(0.0, |_| self.since_lowered(signals.now));
+        let clear = self.since_lowered(signals.now).unwrap_or(0.0);
         let fast = params.growth_gain * (clear - patience).max(0.0);
         let grows = slow.max(fast).min(params.growth_most / response);
         if !signals.l4s || self.marks.alpha == 0.0 {

@@ -16,6 +16,7 @@ pub use params::Params;
 
 use crate::media_room::MediaRoom;
 use crate::media_streams::{LOWEST, MediaStreams};
+use crate::said::Said;
 use crate::silence::Silence;
 use crate::window::RoundTrip;
 use crate::{FlowSetup, PacketsReport};
@@ -41,10 +42,13 @@ pub struct Tempo {
     room: MediaRoom,
     silence: Silence,
     round_trip: RoundTrip,
+    /// Whether media was offered, or something was sent.
     begun: bool,
+    /// Size of the largest packet in bits.
     largest_packet: f64,
+    /// Whether marks are answered in proportion.
     l4s: bool,
-    said: Option<(Bitrate, Bitrate)>,
+    said: Said,
 }
 
 impl Tempo {
@@ -68,7 +72,7 @@ impl Tempo {
             begun: false,
             largest_packet: setup.largest_packet.as_bits_f64().max(1.0),
             l4s: setup.l4s,
-            said: None,
+            said: Said::NOTHING,
             params: params.clone(),
         }
     }
@@ -96,6 +100,7 @@ impl Tempo {
         }
     }
 
+    /// The rate follows from what reports have told.
     fn update(&mut self, now: Time) {
         self.path.reports.note(now);
         let frame = self.path.frames.longest();
@@ -118,6 +123,7 @@ impl Tempo {
         self.law.rate = self.law.rate.clamp(self.bounds.0, self.bounds.1);
     }
 
+    /// The rate, or less of it while no reports come.
     fn usable(&self) -> f64 {
         (self.law.rate * self.silence.factor()).max(LOWEST)
     }

@@ -74,7 +74,7 @@ fn the_start_doubles_in_a_response_time_up_to_twice_what_arrives() {
 #[test]
 fn growth_is_in_proportion_to_the_root_of_the_rate_and_faster_after_a_while() {
     let mut world = World::growing(1e6);
-    world.law.lower_for_test(at(1000));
+    world.law.lower(at(1000));
     world.run(1200, |_| 0, |_| false);
     let grown = world.law.rate / 1e6;
     // 0.35 a second for 1.06 s.
