@@ -39,6 +39,8 @@ def run(options: StudyOptions, *, chart: bool, write_verdict: bool, strict: bool
         _expect_rules(options)
     if write_verdict and (options.style is not None or options.formats):
         raise UsageError("--write-verdict: found --style or --format, expected none: a README has pictures of a screen")
+    if write_verdict and "only" in options.study.identity:
+        raise UsageError("--write-verdict: found a part of the study (--only), expected all of it")
     with study_progress() as progress:
         result = run_study(options.study, **options.arguments(), progress=progress)
     say_remade(result.remade)
@@ -85,8 +87,6 @@ def _write_verdict(result: StudyResult) -> None:
         **{f"claims {kind}": markdown.claims_markdown(result.comparison, kind) for kind in kinds},
         **{f"table {name}": str(table) for name, table in result.tables.items()},
     }
-    if "only" in result.study.identity:
-        raise UsageError("--write-verdict: found a part of the study (--only), expected all of it")
     if result.study.cells is not None and (file := result.study.cells.earlier) is not None:
         disk.write(result.study.folder / file, (result.out / "verdicts.csv").read_bytes())
         say(f"verdicts written to {result.study.folder / file}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from paceline.errors import StudyError
 from paceline.plots.study import Picture, panel_grid
 from paceline.plots.style import heading, new_figure
+from paceline.studies.cells import ANY
 from paceline.studies.spec import expect_known
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 COLOURS = "cividis"
 """Dark is bad and light is good, in grey as well."""
-ANY = "any of them"
 
 
 class _Cells(Picture, frozen=True, kw_only=True):

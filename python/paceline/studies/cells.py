@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FAILED = "failed"
 """The fault of a run that ended with an error."""
+ANY = "any of them"
+"""The column of the cells in which any level is good."""
 
 
 class Cells(Spec, frozen=True, kw_only=True):

@@ -160,7 +160,8 @@ class Difference(_Sampled, frozen=True, kw_only=True, tag="difference"):
 
     def compute(self, result: Result) -> float | None:
         found = self._samples(result, [self.a, self.b])
-        a, b = (found[name][_within(found["time_s"], self.spans)] for name in (self.a, self.b))
+        inside = _within(found["time_s"], self.spans)
+        a, b = (found[name][inside] for name in (self.a, self.b))
         mean, distance = statistic(a, "mean"), statistic(abs(a - b), "mean")
         return distance / mean if mean and distance is not None else None
 

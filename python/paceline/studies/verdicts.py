@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from paceline.errors import StudyError
-from paceline.studies.cells import FAILED, Judged
+from paceline.studies.cells import ANY, FAILED, Judged
 from paceline.studies.definition import Study
 from paceline.studies.markdown import Cells
 from paceline.studies.rows import Rows
@@ -55,8 +55,6 @@ def _earlier(study: Study, ran: Sequence[str]) -> pd.DataFrame | None:
         raise StudyError(f"{path}: {error}; expected a column `cell`, and one of 0 and 1 for each level") from None
 
 
-BEST = "any of them"
-"""The column of the cells in which any level is good."""
 SHOWN = 3
 """Levels that the table of the best in each design names."""
 
@@ -86,7 +84,7 @@ def tables(study: Study, found: Judged) -> dict[str, Cells]:
     ]
     nobody = [[cell] for cell in good.index[~found.any_good].get_level_values("cell")]
     shown = {
-        "good-cells": Cells(["good cells, %", "cells", *levels, BEST], shares),
+        "good-cells": Cells(["good cells, %", "cells", *levels, ANY], shares),
         "faults": Cells(["cells with the fault, %", *levels], faults),
         "broken": Cells(["fault of a seed or more", found.of, "cell"], broken),
         "nobody": Cells(["cells in which none is good"], nobody),
