@@ -11,7 +11,7 @@ pub const DRAINING: f64 = 0.5;
 /// The answer to a standing queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Remedy {
-    /// Nothing.
+    /// The base delay stays.
     None,
     /// The base delay is forgotten.
     Forget,

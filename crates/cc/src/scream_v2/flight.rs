@@ -2,7 +2,7 @@
 
 use paceline_units::{Time, TimeDelta};
 
-/// `max_bytes_in_flight` and `max_bytes_in_flight_prev`.
+/// The largest flights of the present round trip (`max_bytes_in_flight`) and of the one before.
 #[derive(Clone, Debug, Default)]
 pub struct Flight {
     present: u64,
@@ -32,7 +32,7 @@ impl Flight {
         self.present.max(self.before) as f64
     }
 
-    /// `max_bytes_in_flight_prev`, bytes.
+    /// The largest flight of the round trip before (`max_bytes_in_flight_prev`), in bytes.
     pub fn before(&self) -> f64 {
         self.before as f64
     }

@@ -13,16 +13,14 @@ const QUEUE: f64 = 0.5;
 const CONGESTED: f64 = 0.99;
 const CLEAR: f64 = 0.01;
 
-/// The queue delay and its target, seconds.
+/// The averaged queue delay (`qdelay_avg`) and its target (`qdelay_target`), in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
-    /// `qdelay_avg`.
     pub average: f64,
-    /// `qdelay_target`.
     pub target: f64,
 }
 
-/// Averages of losses.
+/// How much is lost, as averages over packets and over round trips.
 #[derive(Clone, Debug, Default)]
 pub struct Losses {
     /// `loss_rate`: of packets.

@@ -25,7 +25,7 @@ pub struct Frames {
     /// Bytes of the frame that is not complete.
     bytes: u64,
     last_end: Option<Time>,
-    /// `frame_period`, seconds.
+    /// Average time between two frames (`frame_period`), in seconds.
     period: f64,
     /// Average size of its frames, bytes.
     mean: f64,
@@ -96,7 +96,7 @@ impl Frames {
     }
 }
 
-/// The streams together.
+/// The media of all streams of a flow.
 #[derive(Clone, Debug)]
 pub struct Media {
     streams: alloc::vec::Vec<Frames>,
@@ -156,12 +156,12 @@ impl Media {
         if rates > 0.0 { sum / rates } else { without }
     }
 
-    /// `rate_adjust_factor`.
+    /// The factor for media that waits (`rate_adjust_factor`), of all streams by their rates.
     pub fn rate_adjust_factor(&self) -> f64 {
         self.average(|frames| frames.rate_adjust_factor, 0.0)
     }
 
-    /// `frame_size_dev`.
+    /// The deviation of frames above their nominal size (`frame_size_dev`), of all streams by their rates.
     pub fn frame_size_dev(&self) -> f64 {
         self.average(|frames| frames.frame_size_dev, 0.0)
     }

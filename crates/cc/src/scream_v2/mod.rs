@@ -67,7 +67,7 @@ pub struct ScreamV2 {
     losses: Losses,
     competing: CompetingFlows,
     competing_due: Time,
-    /// `qdelay_target`, seconds.
+    /// Target of the queue delay (`qdelay_target`), in seconds.
     delay_target: f64,
     flight: Flight,
     in_flight: Bytes,

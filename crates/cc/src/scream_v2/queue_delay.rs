@@ -62,9 +62,9 @@ impl Sample {
 pub struct QueueDelay {
     /// The base delay, and the last queue delay as a span.
     pub base: BaseDelay,
-    /// `qdelay`, seconds.
+    /// The last queue delay (`qdelay`), in seconds.
     pub qdelay: f64,
-    /// `qdelay_avg`, seconds.
+    /// The averaged queue delay (`qdelay_avg`), in seconds.
     pub qdelay_avg: f64,
     before: f64,
     /// When the newest packet was sent that was told of.

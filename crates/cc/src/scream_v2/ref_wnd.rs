@@ -27,15 +27,15 @@ pub struct Input<'a> {
     pub marked: bool,
     /// `l4s_alpha`, where marks are answered in proportion.
     pub alpha: Option<f64>,
-    /// `qdelay_target`, seconds.
+    /// Target of the queue delay (`qdelay_target`), in seconds.
     pub target: f64,
     /// Queue delay and its variation.
     pub delay: &'a QueueDelay,
-    /// Loss ratios.
+    /// Averages of losses, and the level of them.
     pub losses: &'a Losses,
-    /// Largest flights.
+    /// The largest flights of the last two round trips.
     pub flight: &'a Flight,
-    /// MSS, bytes.
+    /// Size of the largest packet (MSS), in bytes.
     pub mss: f64,
     /// Bytes that the highest target fills, once the target is that.
     pub most: Option<f64>,
@@ -68,9 +68,9 @@ impl Input<'_> {
 /// A cause of a reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// Losses.
+    /// Packets were lost.
     Loss,
-    /// Marks.
+    /// Packets arrived marked.
     Ce,
     /// Queue delay, which counts as marks.
     VirtualCe,
@@ -91,7 +91,7 @@ pub struct RefWnd {
     /// Losses and marks since the last reaction.
     loss: bool,
     marked: bool,
-    /// `max_policed_ref_wnd`, bytes.
+    /// The window that a rate policer lets through (`max_policed_ref_wnd`), in bytes.
     pub max_policed: f64,
     policed_round: Time,
 }
@@ -117,7 +117,7 @@ impl RefWnd {
         self.ref_wnd = ref_wnd.max(smallest(params, mss));
     }
 
-    /// `ref_wnd_ratio`.
+    /// The part of the reference window that a packet fills (`ref_wnd_ratio`).
     pub fn ratio(&self, mss: f64) -> f64 {
         (mss / self.ref_wnd).min(1.0)
     }
@@ -148,7 +148,7 @@ impl RefWnd {
         (event, rested)
     }
 
-    /// `scl_t`.
+    /// The growth that is left near the inflection point (`scl_t`), 0 to 1.
     fn scale_near_inflection(&self, params: &Params) -> f64 {
         let distance = params.inflection_gain * (self.ref_wnd - self.ref_wnd_i) / self.ref_wnd_i;
         (distance * distance).clamp(params.inflection_min, 1.0)

@@ -24,7 +24,7 @@ impl Counts {
     pub(super) const NONE: Counts = Counts { delivered: 0.0, lost: 0.0, marked: 0.0 };
 }
 
-/// A flow's path.
+/// The path of a flow, as far as reports have told of it.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     delay: QueueDelay,

@@ -45,7 +45,7 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    /// Nothing came.
+    /// No frame or report came.
     pub(super) const NONE: Gaps = Gaps { last: None, longest: Peak::new(GAPS_SPAN) };
 
     /// A frame or a report came.
@@ -56,7 +56,7 @@ impl Gaps {
         self.longest.note(now, gap.map_or(0.0, TimeDelta::as_secs_f64));
     }
 
-    /// In seconds.
+    /// The longest gap in seconds; 0 if there is none.
     #[inline]
     pub(super) fn longest(&self) -> f64 {
         self.longest.most()
