@@ -18,8 +18,8 @@ const START_GROWTH: f64 = 2.0;
 const PROGRESS: f64 = 0.25;
 /// A queue below this part of its limit has drained.
 const DRAINED: f64 = 0.25;
-/// Where less than this part of the rate arrives while a queue drains, the path carries less than was thought.
-const CARRIES: f64 = 0.9;
+/// A queue that grows by this part of the time although the rate is lower: the path carries less than was thought.
+const OVERFLOW: f64 = 0.2;
 /// Shortest and longest time over which what arrives is measured, in seconds.
 const ARRIVALS: (f64, f64) = (0.2, 1.9);
 /// The same of a flow that has just begun.
@@ -58,11 +58,26 @@ struct Seen {
 #[derive(Clone, Copy, Debug)]
 struct Drain {
     since: Time,
+    /// Whether it began from growth, and not because the queue grew in a drain.
+    is_first: bool,
     /// Rate of arrival when it began, in bit/s.
     arrived: f64,
-    /// The longest queue, and the last one that was seen, in seconds.
+    /// The longest queue, and the one when it began, in seconds.
     longest: f64,
-    last: f64,
+    began: f64,
+}
+
+impl Drain {
+    const NONE: Drain = Drain { since: Time::ZERO, is_first: false, arrived: 0.0, longest: 0.0, began: 0.0 };
+}
+
+/// The flow before its rate was lowered.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    rate: f64,
+    phase: Phase,
+    /// When it had been lowered last.
+    lowered: Option<Time>,
 }
 
 /// The rate of a flow.
@@ -71,9 +86,8 @@ pub(super) struct Law {
     /// The present rate in bit/s.
     pub(super) rate: f64,
     pub(super) phase: Phase,
-    /// Rate and phase before the rate was lowered.
-    before: (f64, Phase),
-    /// When that was.
+    before: Before,
+    /// When the rate was lowered last.
     lowered: Option<Time>,
     /// When the last report came.
     last: Option<Time>,
@@ -92,10 +106,10 @@ impl Law {
         Law {
             rate,
             phase: Phase::Start,
-            before: (rate, Phase::Start),
+            before: Before { rate, phase: Phase::Start, lowered: None },
             lowered: None,
             last: None,
-            drain: Drain { since: Time::ZERO, arrived: 0.0, longest: 0.0, last: 0.0 },
+            drain: Drain::NONE,
             assigned: false,
             arrived: Peak::new(PEAK_SPAN),
             others: Others::NONE,
@@ -107,7 +121,7 @@ impl Law {
     /// The rate to share with others: while a queue drains that with which growth goes on, in bit/s.
     pub(super) fn shared(&self, params: &Params) -> f64 {
         if self.phase == Phase::Drain {
-            params.back_off * self.drain.arrived.min(self.before.0)
+            params.back_off * self.drain.arrived.min(self.before.rate)
         } else {
             self.rate
         }
@@ -124,7 +138,7 @@ impl Law {
         if shared > 0.0 {
             self.rate *= rate / shared;
         }
-        (self.drain.arrived, self.before.0) = (rate / params.back_off, rate / params.back_off);
+        (self.drain.arrived, self.before.rate) = (rate / params.back_off, rate / params.back_off);
     }
 
     /// Seconds since the rate was lowered last, if it ever was.
@@ -156,12 +170,19 @@ impl Law {
         if self.phase == Phase::Drain {
             if settled {
                 self.go_on_draining(params, signals, path, &seen);
+            } else if self.drain.is_first
+                && !self.assigned
+                && standing <= self.others.floor() + DRAINED * limit
+            {
+                // It went before less could arrive: noise.
+                let Before { rate, phase, lowered } = self.before;
+                (self.rate, self.phase, self.lowered) = (rate, phase, lowered);
             } else {
                 self.drain.longest = self.drain.longest.max(standing);
             }
         } else if standing > self.others.floor() + limit {
             self.lower(now);
-            self.drain.longest = 0.0;
+            self.drain = Drain { is_first: true, ..Drain::NONE };
             self.drain(params, now, &seen);
         } else if let Some(part) = lost {
             self.lower(now);
@@ -174,7 +195,7 @@ impl Law {
 
     /// The rate is lowered now, in the start or in growth.
     pub(super) fn lower(&mut self, now: Time) {
-        self.before = (self.rate, self.phase);
+        self.before = Before { rate: self.rate, phase: self.phase, lowered: self.lowered };
         self.lowered = Some(now);
     }
 
@@ -185,28 +206,30 @@ impl Law {
         let arrived = arrives.min(self.rate);
         let part = 1.0 - (standing - self.others.floor()) / params.drain_time.as_secs_f64();
         self.rate = arrived * part.min(params.back_off).max(params.drain_least);
-        self.drain = Drain { since: now, arrived, longest: self.drain.longest.max(standing), last: standing };
+        let longest = self.drain.longest.max(standing);
+        self.drain = Drain { since: now, arrived, longest, began: standing, ..self.drain };
     }
 
     /// A queue drains, and it shows.
     fn go_on_draining(&mut self, params: &Params, signals: &Signals, path: &Path, seen: &Seen) {
-        let &Seen { standing, limit, arrives, .. } = seen;
-        let Drain { since, arrived, longest, last } = self.drain;
-        let longest = longest.max(standing);
+        let &Seen { standing, limit, .. } = seen;
+        let Drain { since, arrived, began, .. } = self.drain;
+        let longest = self.drain.longest.max(standing);
         let elapsed = signals.now.saturating_since(since).as_secs_f64();
-        let drained = standing <= DRAINED * limit;
-        if !drained && arrives < CARRIES * self.rate && standing > last {
+        if standing - began > OVERFLOW * elapsed {
             self.drain(params, signals.now, seen);
+            self.drain.is_first = false;
             return;
         }
-        (self.drain.longest, self.drain.last) = (longest, standing);
+        self.drain.longest = longest;
+        let drained = standing <= DRAINED * limit;
         if !drained && elapsed < 2.0 * signals.response + longest / PROGRESS {
             return;
         }
         // Where noise held packets up, more came behind.
         let whole = path.arrives(elapsed.clamp(ARRIVALS.0, ARRIVALS.1)).unwrap_or(0.0);
         let arrived = arrived.max(whole);
-        let (before, phase) = self.before;
+        let Before { rate: before, phase, .. } = self.before;
         let assigned = core::mem::take(&mut self.assigned);
         self.others.on_drained(if assigned { 0.0 } else { standing });
         self.lowered = Some(signals.now);
@@ -234,7 +257,7 @@ impl Law {
             Verdict::Usual => None,
             Verdict::Congestion(part) => Some(part),
             Verdict::NotForRate => {
-                let (before, phase) = self.before;
+                let Before { rate: before, phase, .. } = self.before;
                 self.rate = self.rate.max(before);
                 if phase == Phase::Start {
                     self.phase = Phase::Start;

@@ -119,6 +119,35 @@ fn a_queue_that_no_drain_ends_is_none_of_ours() {
 }
 
 #[test]
+fn a_queue_that_goes_before_less_could_arrive_is_noise() {
+    let mut world = World::growing(1.2e6);
+    world.run(1000, |_| 0, |_| false);
+    while world.law.phase == Phase::Growth {
+        world.run(GAP, |_| 60, |_| false);
+    }
+    let before = world.law.rate;
+    assert!(before < 0.9e6, "{before}");
+    world.run(20, |_| 0, |_| false);
+    assert_eq!(world.law.phase, Phase::Growth);
+    assert!(world.law.rate > 1.2e6, "the rate is what it was: {}", world.law.rate);
+}
+
+#[test]
+fn a_queue_that_grows_in_a_drain_is_drained_at_less() {
+    let drained = |slope: i64| {
+        let mut world = World::growing(1.2e6);
+        world.run(1000, |_| 0, |_| false);
+        let start = world.millis;
+        world.run(400, |millis| 40 + (millis - start) / slope, |_| false);
+        assert_eq!(world.law.phase, Phase::Drain);
+        world.law.rate
+    };
+    let (fast, slow) = (drained(2), drained(20));
+    assert!(fast < 0.5e6, "half of the time: the path carries less than arrived: {fast}");
+    assert!(slow > 0.55e6, "a twentieth of the time: somebody else's: {slow}");
+}
+
+#[test]
 fn losses_that_stay_when_less_is_sent_are_usual_and_others_lower_the_rate() {
     let params = Params::default();
     let counts = |lost: f64| Counts { delivered: 100.0 - lost, lost, ..Counts::NONE };

@@ -154,6 +154,10 @@ fn a_step_of_the_clock_costs_a_second() {
         }
     }
     assert!(costly.is_empty(), "{costly:#?}");
-    // Profiles whose target is larger than the step, such as rfc8298, need no compensation.
-    assert!(harmed.values().all(|harmed| *harmed > 0), "of no profile, though not compensated: {harmed:?}");
+    // Profiles whose target is larger than the step, such as rfc8298, need no compensation. To Tempo a step that is left in is a queue that
+    // no drain ends, so none of its own.
+    assert!(
+        harmed.iter().all(|(kind, harmed)| *harmed > 0 || *kind == "tempo"),
+        "of no profile, though not compensated: {harmed:?}"
+    );
 }
