@@ -158,7 +158,7 @@ class Study:
 
     def firsts(self) -> list[int]:
         """Where each design begins."""
-        return [0, *self._ends[:-1]]
+        return [0, *self._ends][:-1]
 
     def experiment(self, index: int, drawn: Point | None = None) -> Experiment:
         """The experiment at this place: designs in their order, points in theirs, the seeds of a point together.

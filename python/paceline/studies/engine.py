@@ -136,7 +136,9 @@ def prepare(study: Study, data: str | os.PathLike[str] | None = None) -> tuple[C
     traces = "generated" if missing else digest.hexdigest()[:16]
     context = Context(study, folders, missing is None, traces=traces)
     check(context)
-    return replace(context, usual=context.scenario(study.experiment(0)).load().core.parameters), missing
+    if len(study):
+        context = replace(context, usual=context.scenario(study.experiment(0)).load().core.parameters)
+    return context, missing
 
 
 def check(context: Context) -> None:
