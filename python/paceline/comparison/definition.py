@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from paceline.comparison.contenders import Contender
 from paceline.studies.definition import Study
 from paceline.studies.designs import Design, Listed
 from paceline.studies.factors import Factor, Point
+from paceline.studies.metrics import Metric
 from paceline.studies.store import writing
 
 SCENARIOS = "scenarios"
@@ -53,15 +54,28 @@ def cases(contenders: Sequence[Contender], conditions: Sequence[Condition]) -> l
 
 def study(cases: Sequence[Case], seeds: tuple[int, ...], out: Path) -> Study:
     """The study that runs these cases."""
-    scenarios = {case.file: case.condition.text(case.contender) for case in cases}
     metrics = figures.metrics(
         {case.file: case.condition.measured for case in cases},
         {case.file: case.condition.links for case in cases},
         {case.file: case.condition.start_up for case in cases},
     )
-    designs = {case.name: _design(case, seeds) for case in cases}
+    return study_of("compare", "comparison", cases, metrics, {case.name: seeds for case in cases}, out)
+
+
+def study_of(
+    name: str,
+    title: str,
+    cases: Sequence[Case],
+    metrics: dict[str, Metric],
+    seeds: Mapping[str, tuple[int, ...]],
+    out: Path,
+) -> Study:
+    """The study of a design for each case, which runs with the seeds under its name."""
+    scenarios = {case.file: case.condition.text(case.contender) for case in cases}
+    designs = {case.name: _design(case, seeds[case.name]) for case in cases}
+    alike = len(set(seeds.values())) == 1
     identity: dict[str, Any] = {
-        "seeds": list(seeds),
+        "seeds": list(seeds[cases[0].name]) if alike else {case: list(own) for case, own in seeds.items()},
         "metrics": sorted(metrics),
         "designs": {
             case.name: {
@@ -73,8 +87,8 @@ def study(cases: Sequence[Case], seeds: tuple[int, ...], out: Path) -> Study:
         "order of designs": list(designs),
     }
     return Study(
-        name="compare",
-        title="comparison",
+        name=name,
+        title=title,
         paper="",
         folder=out / SCENARIOS,
         text="",
