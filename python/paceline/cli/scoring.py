@@ -113,6 +113,8 @@ def _print(result: Scorecard) -> None:
     card = result.card
     console = Console(highlight=False)
     for document in card.deck.documents:
+        if not any(card.grade(label, document).count for label in card.controllers):
+            continue
         table = table_of(f"{document.name}: {document.title}", ("", "", *card.controllers))
         for question in document.questions:
             said = [card.grade(label, document, question).said for label in card.controllers]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +24,9 @@ from paceline.studies.spec import DefinitionError, line_of
 
 PATIENCE_S = 60.0
 """Seconds of the wall's clock after which a run of a controller from outside is given up."""
+
+
+_OF_READER = re.compile(r"^scenario(?::\d+)?: ")
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def _condition(case: Case, kind: Kind, data: Sequence[str]) -> Condition:
         raise wrong(case, error) from None
     except ScenarioError as error:
         # The reader of scenarios names a key of the scenario, which the file has below `scenario`.
-        said = str(error).removeprefix(f"over {case.name}: ").removeprefix("the scenario: ")
+        said = _OF_READER.sub("", str(error).removeprefix(f"over {case.name}: "))
         raise wrong(case, DefinitionError(f"scenario.{said.partition(': ')[0]}", said.partition(": ")[2])) from None
     return found
 

@@ -10,6 +10,7 @@ from paceline.plots.styles import SCREEN
 from paceline.scorecard import pictures
 from paceline.scorecard.cases import Case, CaseFile
 from paceline.scorecard.grades import FAILS, GRADES, HOLDS, OPEN, Card, Grade, Outcome, Verdict
+from paceline.studies.markdown import Cells
 from paceline.studies.progress import State
 from paceline.studies.report import page
 
@@ -81,6 +82,17 @@ def render(card: Card, state: State, out: Path) -> str:
         grade_class=grade_class,
         anchor=anchor,
     )
+
+
+def grades(card: Card) -> Cells:
+    """The grades of all controllers by document."""
+    documents = card.deck.documents
+    heading = ["controller", "all cases", *(document.name for document in documents)]
+    lines = [
+        [label, card.grade(label).said, *(card.grade(label, document).said for document in documents)]
+        for label in card.controllers
+    ]
+    return Cells(heading, lines)
 
 
 def grade_class(grade: Grade) -> str:

@@ -69,7 +69,7 @@ def scorecard(
     study = definition.study(entries, folder.path)
     context = Context(study, tuple(data_in), True)
     if fresh or not (folder.path / FOLDER).exists():
-        _try_figures(context, entries)
+        try_figures(context, entries)
     with Store(folder.path, fresh=fresh) as store:
         ran = run_rows(context, store, study.identity, workers=workers, dask=dask, progress=progress)
         write_scenarios(study)
@@ -79,7 +79,7 @@ def scorecard(
     return result
 
 
-def _try_figures(context: Context, entries: Sequence[definition.Entry]) -> None:
+def try_figures(context: Context, entries: Sequence[definition.Entry]) -> None:
     """Takes the figures of each case from a second of it: a figure that there is not is said before anything runs.
 
     Raises:
@@ -129,4 +129,5 @@ def _report(result: Scorecard, folder: OutputFolder) -> None:
         gate.VERDICTS, gate.verdicts(result.card).to_csv(index=False, lineterminator="\n", float_format="%.6g")
     )
     folder.stage("report.txt", result.text)
+    folder.stage("grades.md", str(report.grades(result.card)))
     folder.stage("report.html", report.render(result.card, result.state, result.out))
