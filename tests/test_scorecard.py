@@ -21,7 +21,7 @@ LITTLE = """\
 title = "A little case"
 source = "the tests"
 chosen = "The tests: nobody else"
-answers = ["RFC 9743 6.3", "RFC 8836 1"]
+answers = ["RFC 9743 6.3", "RFC 8836 2 item 1"]
 seeds = 2
 few = "tests are short"
 
@@ -82,7 +82,7 @@ def test_every_question_has_a_case_or_says_why_none_answers_it() -> None:
 
 def test_every_case_names_its_source_and_who_chose_its_bands() -> None:
     for case in cases.load().cases:
-        assert case.file.source.startswith(("RFC ", "draft-ietf-ccwg-bbr")), case.name
+        assert case.file.source.startswith(("RFC ", "draft-ietf-ccwg-bbr-06")), case.name
         assert all(rule.source for rule in case.rules.values()) or "before any run" in case.file.chosen, case.name
         assert all(case.rules_of(kind) for kind in case.file.kinds), case.name
 
@@ -188,7 +188,11 @@ def test_the_text_goes_by_the_order_of_rfc_9743_in_lines_of_a_draft(cli: Run, fo
     ("old", "new", "said"),
     [
         ('title = "A little case"', "tilte = 1", "found key 'tilte'"),
-        ('"RFC 8836 1"', '"RFC 8836 99"', "little.toml:4: answers: found 'RFC 8836 99', expected one of RFC 8836 1"),
+        (
+            '"RFC 8836 2 item 1"',
+            '"RFC 8836 2 item 99"',
+            "little.toml:4: answers: found 'RFC 8836 2 item 99', expected one of RFC 88",
+        ),
         ("loss = { max = 0.5 }", "lost = { max = 0.5 }", "rules.lost: found 'lost', expected one of"),
         ("{ max = 0.5 }", "{ }", "rules.loss: found neither `min` nor `max`"),
         ("{ max = 0.5 }", "{ max = 0.5, min = 1 }", "rules.loss.min: found 1, expected at most max, which is 0.5"),
@@ -225,7 +229,7 @@ def test_a_wrong_case_is_said_with_its_line_before_any_run(
 def test_wrong_arguments_are_said(cli: Run, folder: Path) -> None:
     for arguments, said in (
         ((), "scorecard: found no controller, expected one or more, such as scream:robust"),
-        (("scream", "--only", "litle"), "--only litle: found no case called so"),
+        (("scream", "--only", "littles"), "--only littles: found no case called so"),
         (("scream", "--cases", "nowhere"), "nowhere: found no case (*.toml) there"),
         (("scream", "--junit", "x.xml"), "--junit: found neither --require nor --against"),
         (("scream", "--require", "x.toml"), "--require x.toml: no such file"),
@@ -319,7 +323,7 @@ def test_required_grades_and_cases_are_held(cli: Run, folder: Path) -> None:
         ('grades = { al = "E" }', "least.toml:1: grades.al: found 'al', expected one of all"),
         ('grades = { all = "F" }', "found 'F', expected one of A, B, C, D, E"),
         ("", "found neither `grades` nor `holds`"),
-        ('holds = ["litle"]', "found 'litle'"),
+        ('holds = ["littles"]', "found 'littles'"),
     ):
         (home / "least.toml").write_text(text)
         refused = cli(*command, "--out", "out", "--require", "least.toml")
@@ -364,3 +368,91 @@ def test_the_readers_of_the_cases_are_those_of_the_repository() -> None:
     assert {path.stem for path in (ROOT / "scorecard" / "cases").glob("*.toml")} == {
         case.file.name for case in cases.load().cases
     }
+
+
+ALTERED = """\
+from aimd import Aimd
+
+class Double(Aimd):
+    def answer(self):
+        return {"target_mbps": 2.0 * self.rate, "pacing_mbps": 3.0 * self.rate}
+
+class Unmarked:
+    def __init__(self, packet):
+        self.sent_s, self.arrived_s, self.marked = packet.sent_s, packet.arrived_s, False
+
+class Deaf(Aimd):
+    def report(self, now_s, packets):
+        return super().report(now_s, [Unmarked(packet) for packet in packets])
+"""
+SHORTER = (
+    ('duration = "60s"', 'duration = "20s"'),
+    ('"20s"\nsample', '"8s"\nsample'),
+    ('"40s"\nsample', '"8s"\nsample'),
+)
+"""Times of cases, and of their warm-ups, that are enough to see an alteration."""
+SEEN = {
+    "short-9743-5.1.2-bufferbloat 5 Mbit/s": {"steady"},
+    "short-9743-6.1-grid 1 Mbit/s, 100 ms": {"steady", "double"},
+    "short-9743-7.1-marks": {"deaf"},
+}
+"""Cases that the unaltered controller passes, with the alterations that each of them sees."""
+
+
+def altered(cli: Run, folder: Path, only: list[str]) -> dict[str, set[str]]:
+    """By case that the example of a controller passes, its alterations that do not."""
+    (folder.parent / "altered.py").write_text(ALTERED)
+    known = ["--controller", f"aimd={ROOT / 'examples' / 'guests' / 'aimd.py'}:Aimd"]
+    for name in ("double", "deaf"):
+        known += ["--controller", f"{name}=altered.py:{name.capitalize()}"]
+    chosen = [word for name in only for word in ("--only", name)]
+    known += ["--cases", str(folder), *chosen]
+    done = cli("scorecard", "aimd", "steady=aimd,factor=1.0", "double", "deaf", *known, "--json", "--quiet")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, dict[str, str]] = {}
+    for one in json.loads(done.stdout)["cases"]:
+        found.setdefault(one["case"], {})[one["controller"]] = one["verdict"]
+    return {
+        case: {label for label, word in words.items() if word != HOLDS}
+        for case, words in found.items()
+        if words["aimd"] == HOLDS
+    }
+
+
+def test_each_alteration_of_a_controller_fails_the_cases_that_should_see_it(
+    cli: Run, folder: Path, no_guest_left: None
+) -> None:
+    for name in SEEN:
+        file = name.removeprefix("short-").partition(" ")[0]
+        text = (ROOT / "scorecard" / "cases" / f"{file}.toml").read_text()
+        for long, short in SHORTER:
+            text = text.replace(long, short)
+        (folder / f"short-{file}.toml").write_text(text.replace("seeds = 3", "seeds = 1"))
+    assert altered(cli, folder, list(SEEN)) == SEEN
+
+
+@pytest.mark.long
+def test_alterations_fail_the_sections_that_should_see_them_and_no_others(
+    cli: Run, folder: Path, no_guest_left: None
+) -> None:
+    only = [
+        "8868-*",
+        "9743-5.1.1-collapse",
+        "9743-5.1.2*",
+        "9743-6.1-grid",
+        "9743-7.1-ecn",
+        "9743-7.1-marks",
+        "9743-7.6*",
+    ]
+    found = altered(cli, folder, only)
+    seen = {
+        label: {case for case, labels in found.items() if label in labels} for label in ("steady", "double", "deaf")
+    }
+    # Without a decrease every queue fills and nothing backs off; marks are no part of that.
+    assert seen["steady"] >= {case for case in found if "-ecn" in case or "-queue" in case or "bufferbloat" in case}
+    assert "9743-5.1.1-collapse" in seen["steady"]
+    # Twice the rate is seen where a step is large beside the link.
+    assert "9743-6.1-grid 1 Mbit/s, 100 ms" in seen["double"]
+    assert not {case for case in seen["double"] if "-marks" in case or "-7.6" in case}
+    # Marks alone tell of a queue that a delay of 50 ms does not.
+    assert seen["deaf"] == {"9743-7.1-marks"}

@@ -67,7 +67,7 @@ class CaseFile(Named, frozen=True, kw_only=True):
     source: str
     """The document and section that ask for it, and how much of it was read."""
     chosen: str = ""
-    """Who set the bands that no document names, and when."""
+    """The reason of bands that no document names, who set them, and when."""
     answers: tuple[str, ...]
     """Questions that it answers: a document and a section, such as `RFC 9743 5.1.2`."""
     seeds: Annotated[int, Meta(ge=1, le=1000)] = SEEDS

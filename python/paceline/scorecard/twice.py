@@ -23,7 +23,7 @@ SECONDS = "10s"
 def expect_alike(entries: Sequence[Entry], data: Sequence[str]) -> None:
     """Runs the beginning of the first case of each controller from outside twice.
 
-    One that fails there is left to its runs, which say so.
+    A controller that fails there is left to its runs, which say so.
 
     Raises:
         ControllerError: The two runs differ: names the first sample that does, with both values.
