@@ -137,7 +137,7 @@ def test_grades_count_the_cases_that_hold() -> None:
     assert Grade(8, 2, 0).said == "B 8/10"
 
 
-def test_a_card_has_grades_reasons_pictures_and_the_same_bits_with_two_workers(cli: Run, folder: Path) -> None:
+def test_a_card_has_grades_reasons_and_pictures_and_goes_on_where_it_ended(cli: Run, folder: Path) -> None:
     command = (
         "scorecard",
         "scream",
@@ -151,11 +151,7 @@ def test_a_card_has_grades_reasons_pictures_and_the_same_bits_with_two_workers(c
     assert done.returncode == 0, done.stderr
     assert "low, little near: fails" in done.stdout
     assert "rate of the calls together 0.09" in done.stdout
-    assert cli(*command, "--out", "two", "--workers", "2").returncode == 0
     home = folder.parent
-    for name in ("verdicts.csv", "report.html", "report.txt", "grades.md"):
-        one, two = ((home / out / name).read_bytes() for out in ("one", "two"))
-        assert one == two, name
     page = (home / "one" / "report.html").read_text()
     assert page.count("<svg viewBox") == 2
     assert page.count("<polyline") == 8
@@ -164,6 +160,16 @@ def test_a_card_has_grades_reasons_pictures_and_the_same_bits_with_two_workers(c
     assert "8, 8 of them taken over" in again.stdout
     assert (home / "card.txt").read_bytes() == (home / "one" / "report.txt").read_bytes()
     assert (home / "one" / "scenarios" / "scream@little_near-").parent.is_dir()
+
+
+@pytest.mark.long
+def test_the_bits_are_the_same_with_two_workers(cli: Run, folder: Path) -> None:
+    command = ("scorecard", "scream", "cubic", "--cases", "mine", "--only", "little", "--quiet")
+    for count in ("1", "2"):
+        assert cli(*command, "--out", count, "--workers", count).returncode == 0
+    for name in ("verdicts.csv", "report.html", "report.txt", "grades.md"):
+        one, two = ((folder.parent / count / name).read_bytes() for count in ("1", "2"))
+        assert one == two, name
 
 
 def test_the_text_goes_by_the_order_of_rfc_9743_in_lines_of_a_draft(cli: Run, folder: Path) -> None:
@@ -456,3 +462,13 @@ def test_alterations_fail_the_sections_that_should_see_them_and_no_others(
     assert not {case for case in seen["double"] if "-marks" in case or "-7.6" in case}
     # Marks alone tell of a queue that a delay of 50 ms does not.
     assert seen["deaf"] == {"9743-7.1-marks"}
+
+
+def test_the_case_of_the_page_is_one(folder: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "scorecard.md").read_text()
+    text = page[page.index('title = "A link that halves"') :].partition("```")[0]
+    (folder / "little.toml").write_text(text)
+    found = cases.load([folder], ["little"]).cases
+    assert [case.name for case in found] == ["little 50 ms", "little 200 ms"]
+    entries = definition.entries(found, contenders(["scream", "cubic"]), [])
+    run.try_figures(Context(definition.study(entries, tmp_path), (), True), entries)
