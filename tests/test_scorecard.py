@@ -190,6 +190,14 @@ def test_the_text_goes_by_the_order_of_rfc_9743_in_lines_of_a_draft(cli: Run, fo
     assert "scream: rate of the calls together" in text
 
 
+def test_a_controller_of_another_kind_is_added_to_a_card_that_is_there(cli: Run, folder: Path) -> None:
+    (folder / "stream.toml").write_text(LITTLE.replace("seeds = 2", 'seeds = 1\nkinds = ["bytes"]'))
+    known = ("--cases", "mine", "--only", "little", "--only", "stream", "--out", "out", "--quiet")
+    assert "4; 0 failed" in cli("scorecard", "scream", *known).stdout
+    done = cli("scorecard", "scream", "cubic", *known)
+    assert "10, 4 of them taken over; 0 failed" in done.stdout, done.stderr
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

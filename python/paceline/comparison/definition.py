@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,8 @@ def study(cases: Sequence[Case], seeds: tuple[int, ...], out: Path) -> Study:
         {case.file: case.condition.links for case in cases},
         {case.file: case.condition.start_up for case in cases},
     )
-    return study_of("compare", "comparison", cases, metrics, {case.name: seeds for case in cases}, out)
+    whole = study_of("compare", "comparison", cases, metrics, {case.name: seeds for case in cases}, out)
+    return replace(whole, identity={"seeds": list(seeds), "metrics": sorted(metrics), **whole.identity})
 
 
 def study_of(
@@ -70,13 +71,10 @@ def study_of(
     seeds: Mapping[str, tuple[int, ...]],
     out: Path,
 ) -> Study:
-    """The study of a design for each case, which runs with the seeds under its name."""
+    """The study of a design for each case, which runs with the seeds under its name; its identity has no seeds yet."""
     scenarios = {case.file: case.condition.text(case.contender) for case in cases}
     designs = {case.name: _design(case, seeds[case.name]) for case in cases}
-    alike = len(set(seeds.values())) == 1
     identity: dict[str, Any] = {
-        "seeds": list(seeds[cases[0].name]) if alike else {case: list(own) for case, own in seeds.items()},
-        "metrics": sorted(metrics),
         "designs": {
             case.name: {
                 "scenario": hashlib.sha256(scenarios[case.file].encode()).hexdigest()[:16],

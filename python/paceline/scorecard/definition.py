@@ -130,18 +130,21 @@ def study(found: Sequence[Entry], out: Path) -> Study:
     runs = [one.run for one in found]
     seeds = {one.run.name: one.case.seeds for one in found}
     whole = definition.study_of("scorecard", "scorecard", runs, metrics, seeds, out)
-    specs = {
-        case.name: {name: msgspec.to_builtins(spec) for name, spec in case.figures.items()} for case in _cases(found)
+    known = whole.identity["designs"]
+    designs = {
+        one.run.name: {**known[one.run.name], "seeds": len(one.case.seeds), "figures": _digest(one.case)}
+        for one in found
     }
-    digest = hashlib.sha256(msgspec.json.encode(specs, order="sorted")).hexdigest()[:16]
     return replace(
         whole,
-        identity={**whole.identity, "figures": digest},
+        identity={**whole.identity, "designs": designs},
         parameters=False,
         cells=Cells(of="controller", bad={}),
         patience_s=PATIENCE_S,
     )
 
 
-def _cases(found: Sequence[Entry]) -> list[Case]:
-    return list({one.case.name: one.case for one in found}.values())
+def _digest(case: Case) -> str:
+    """A digest of how the figures of a case are taken: another one gives other rows."""
+    specs = {name: msgspec.to_builtins(spec) for name, spec in case.figures.items()}
+    return hashlib.sha256(msgspec.json.encode(specs, order="sorted")).hexdigest()[:16]
