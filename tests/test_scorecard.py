@@ -150,7 +150,7 @@ def test_a_card_has_grades_reasons_and_pictures_and_goes_on_where_it_ended(cli: 
     done = cli(*command, "--out", "one", "--text", "card.txt")
     assert done.returncode == 0, done.stderr
     assert "low, little near: fails" in done.stdout
-    assert "rate of the calls together 0.09" in done.stdout
+    assert "rate of the calls together: 0.09" in done.stdout
     home = folder.parent
     page = (home / "one" / "report.html").read_text()
     assert page.count("<svg viewBox") == 2

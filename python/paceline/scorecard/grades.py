@@ -53,7 +53,7 @@ class Verdict:
     @property
     def said(self) -> str:
         """The verdict as a reason."""
-        return f"{self.title} {self.found}{f' {self.unit}' if self.unit else ''}, expected {self.rule.expected}"
+        return f"{self.title}: {self.found}{f' {self.unit}' if self.unit else ''}, expected {self.rule.expected}"
 
 
 @dataclass(frozen=True)
