@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def run(options: CheckOptions) -> bool:
     """Runs a check and says what came out; whether every band holds."""
     for target in (options.junit, options.markdown):
-        _expect_writable(target)
+        expect_writable(target)
     named = [] if options.file is None else [str(options.file)]
     with expecting("check of figures", named), progress_bar("checking") as progress:
         result = check(
@@ -50,7 +50,7 @@ def run(options: CheckOptions) -> bool:
     return result.holds
 
 
-def _expect_writable(target: Path | None) -> None:
+def expect_writable(target: Path | None) -> None:
     """Refuses, before any run, a report that cannot be written."""
     if target is None:
         return

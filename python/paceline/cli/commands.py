@@ -14,7 +14,7 @@ from paceline.cli.program import Program
 from paceline.cli.recording_options import FitOptions, ProbeOptions, TraceOptions
 from paceline.cli.signals import terminable
 from paceline.cli.speak import plainly, printing
-from paceline.cli.sweep_options import CheckOptions, CompareOptions, PartOptions, StudyOptions
+from paceline.cli.sweep_options import CheckOptions, CompareOptions, PartOptions, ScorecardOptions, StudyOptions
 
 KEPT = "what is finished is kept: run the same command again to go on"
 """The message when a study is interrupted."""
@@ -141,6 +141,23 @@ def compare(options: CompareOptions) -> None:
         from paceline.cli import comparing
 
         if not comparing.run(options):
+            raise typer.Exit(1)
+
+
+@app.command()
+@flat
+def scorecard(options: ScorecardOptions) -> None:
+    """Grade controllers by the field's own tests.
+
+    Runs the cases of RFC 8867, 8868, 8869 and 9743 and of BBR's draft, and grades each section by rules that were
+    written before.
+
+    Ends with status 1 if a grade is missed that --require asks for, or a case fell that --against has.
+    """
+    with plainly(KEPT), terminable():
+        from paceline.cli import scoring
+
+        if not scoring.run(options):
             raise typer.Exit(1)
 
 

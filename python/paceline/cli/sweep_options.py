@@ -175,6 +175,45 @@ class CompareOptions(SweepOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ScorecardOptions(SweepOptions):
+    """Controllers that are graded, the cases, and what their grades are held against."""
+
+    controllers: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LABEL=]KIND[:PROFILE][,NAME=VALUE]...",
+            help="Controllers of `paceline list controllers`, one or more; several stand side by side.",
+        ),
+    ] = None
+    cases: Annotated[
+        list[Path] | None,
+        typer.Option(parser=folder_path, metavar="DIR", help="A folder of further cases; may be repeated."),
+    ] = None
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CASE", help="Run this case alone, or those that a name with * means; may be repeated."),
+    ] = None
+    text: Annotated[
+        Path | None,
+        typer.Option(parser=file_path, metavar="FILE", help="Write the report as plain text, in RFC 9743's order."),
+    ] = None
+    require: Annotated[
+        Path | None,
+        typer.Option(parser=file_path, metavar="FILE", help="The least grades (TOML); status 1 if one is missed."),
+    ] = None
+    against: Annotated[
+        Path | None,
+        typer.Option(parser=folder_path, metavar="DIR", help="An earlier scorecard; status 1 if a case fell."),
+    ] = None
+    junit: Annotated[
+        Path | None, typer.Option(parser=file_path, metavar="FILE", help="Write the outcome there as JUnit's XML.")
+    ] = None
+    markdown: Annotated[
+        Path | None, typer.Option(parser=file_path, metavar="FILE", help="Write the outcome there as Markdown.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class CheckOptions:
     """A check, the earlier figures, and where its outcome goes."""
 

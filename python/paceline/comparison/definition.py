@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from paceline.comparison.contenders import Contender
 from paceline.studies.definition import Study
 from paceline.studies.designs import Design, Listed
 from paceline.studies.factors import Factor, Point
+from paceline.studies.metrics import Metric
 from paceline.studies.store import writing
 
 SCENARIOS = "scenarios"
@@ -53,16 +54,27 @@ def cases(contenders: Sequence[Contender], conditions: Sequence[Condition]) -> l
 
 def study(cases: Sequence[Case], seeds: tuple[int, ...], out: Path) -> Study:
     """The study that runs these cases."""
-    scenarios = {case.file: case.condition.text(case.contender) for case in cases}
     metrics = figures.metrics(
         {case.file: case.condition.measured for case in cases},
         {case.file: case.condition.links for case in cases},
         {case.file: case.condition.start_up for case in cases},
     )
-    designs = {case.name: _design(case, seeds) for case in cases}
+    whole = study_of("compare", "comparison", cases, metrics, {case.name: seeds for case in cases}, out)
+    return replace(whole, identity={"seeds": list(seeds), "metrics": sorted(metrics), **whole.identity})
+
+
+def study_of(
+    name: str,
+    title: str,
+    cases: Sequence[Case],
+    metrics: dict[str, Metric],
+    seeds: Mapping[str, tuple[int, ...]],
+    out: Path,
+) -> Study:
+    """The study of a design for each case, which runs with the seeds under its name; its identity has no seeds yet."""
+    scenarios = {case.file: case.condition.text(case.contender) for case in cases}
+    designs = {case.name: _design(case, seeds[case.name]) for case in cases}
     identity: dict[str, Any] = {
-        "seeds": list(seeds),
-        "metrics": sorted(metrics),
         "designs": {
             case.name: {
                 "scenario": hashlib.sha256(scenarios[case.file].encode()).hexdigest()[:16],
@@ -73,8 +85,8 @@ def study(cases: Sequence[Case], seeds: tuple[int, ...], out: Path) -> Study:
         "order of designs": list(designs),
     }
     return Study(
-        name="compare",
-        title="comparison",
+        name=name,
+        title=title,
         paper="",
         folder=out / SCENARIOS,
         text="",

@@ -126,6 +126,8 @@ class Study:
     """Whether rows have the parameters of their scenarios that differ."""
     cells: Cells | None = None
     """How its points are compared cell by cell, if they are."""
+    patience_s: float | None = None
+    """Seconds of the wall's clock after which a run is given up; None: never."""
 
     def __len__(self) -> int:
         return self._ends[-1] if self.designs else 0

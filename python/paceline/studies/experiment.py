@@ -16,6 +16,7 @@ from paceline.scenario import ScenarioText, data_folders
 from paceline.studies import real_time
 from paceline.studies.designs import Experiment
 from paceline.studies.factors import Point
+from paceline.studies.patience import given_up_after
 
 if TYPE_CHECKING:
     from paceline.studies.definition import Study
@@ -131,7 +132,8 @@ def measured(context: Context, index: int, point: Point | None = None) -> tuple[
     experiment = context.study.experiment(index, point)
     loaded = context.scenario(experiment).load()
     world = experiment.design.spec.world
-    result = real_time.run(world, loaded)
+    with given_up_after(context.study.patience_s):
+        result = real_time.run(world, loaded)
     row = Row(index, seed=int(result.summary["seed"]))
     if experiment.plots is not None and result.flows_arrow.num_rows == 0:
         raise StudyError(

@@ -1,0 +1,1 @@
+"""Scorecards: the field's own tests of congestion controllers, with rules that were written before any run."""
