@@ -132,8 +132,13 @@ impl Tempo {
     fn rates(&self) -> (Bitrate, Bitrate) {
         let usable = self.usable();
         let target = self.room.target(usable, self.params.media_part, self.params.queue_drain);
-        // A queue would not drain at more than the rate, where the encoder does not follow.
-        let pace = if self.law.phase == Phase::Drain { 1.0 } else { self.params.pace };
+        let pace = match self.law.phase {
+            // The first key frame is large, and the rate has only begun to double.
+            Phase::Start => self.params.start_pace,
+            Phase::Growth => self.params.pace,
+            // A queue would not drain at more than the rate, where the encoder does not follow.
+            Phase::Drain => 1.0,
+        };
         (target.max(Bitrate::from_bps_f64(LOWEST)), Bitrate::from_bps_f64(usable * pace))
     }
 }

@@ -100,8 +100,6 @@ fn band_of(a: &str, b: &str, kind: &str) -> Band {
         (_, _) if either(&["tahoe", "reno"]) && either(&RATES) => band((0.2, 5.5), 1.1, 6.0),
         (_, _) if either(&["tahoe", "reno"]) => band((1.6, 2.95), 1.9, 6.6),
         (_, _) if both(&["newreno", "urcp"]) && a != b => band((0.35, 2.8), 2.0, 9.0),
-        // UM may keep the queue full, a fifth of its packets lost, and Tempo goes on draining: 2.1 to 2.9 in 23 of 24 worlds around this one.
-        ("um", "tempo") if kind == "conservative" => band((1.4, 3.9), 1.9, 8.0),
         (_, _) if either(&["um", "urcp"]) => band((1.4, 2.95), 1.9, 6.5),
         (_, _) if either(&["gcc"]) => band((1.7, 2.6), 2.0, 6.5),
         (_, _) if both(&RATES) => band((1.8, 2.2), 2.5, 9.0),
@@ -113,8 +111,8 @@ fn band_of(a: &str, b: &str, kind: &str) -> Band {
         ("newreno", "nada") if kind == "etcp" => band((1.6, 2.7), 2.0, 8.0),
         // The sum follows SCReAM v2's swings, which DCTCP's window takes part in a round trip late.
         ("dctcp", "scream-v2") if kind == "active" => band((1.5, 2.5), 2.0, 8.0),
-        // Tempo finds the link empty while what TFRC lost of its rate comes back, and RAP's rate swings.
-        ("tfrc" | "ccid3", "tempo") if kind == "active" => band((1.7, 2.9), 2.0, 8.0),
+        // Tempo finds the link empty while what CCID 3 lost of its rate comes back, and RAP's rate swings.
+        ("ccid3", "tempo") if kind == "active" => band((1.7, 2.9), 2.0, 8.0),
         ("tempo", "rap") if kind == "efcm" => band((1.5, 2.7), 2.0, 8.0),
         // Conservative coupling lets CUBIC's steps up pass.
         ("cubic", "prague" | "sack") if kind == "conservative" => band((1.7, 3.2), 2.0, 9.0),
