@@ -281,7 +281,8 @@ def test_studies_of_both_kinds_and_the_kinds_of_designs_are_listed(cli: Run) -> 
 
 def test_of_searches_alone_a_dry_run_knows_no_experiments(cli: Run) -> None:
     done = cli("study", "scream-tune", "--dry-run")
-    assert done.returncode == 2 and "has searches alone" in done.stderr, done.stderr
+    assert done.returncode == 2
+    assert "has searches alone" in done.stderr, done.stderr
 
 
 def test_a_dry_run_says_what_it_would_take_and_writes_nothing(little: Path, cli: Run) -> None:

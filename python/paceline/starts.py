@@ -12,7 +12,7 @@ from paceline.errors import OutputError, UsageError, one_of
 from paceline.library import HOME
 
 KINDS = ("call", "study", "controller", "notebook")
-_CONTROLLER = 'controller = { kind = "scream", target_bitrate_max = "10Mbps" }'
+_CONTROLLER = 'controller = { kind = "tempo", target_bitrate_max = "10Mbps" }'
 _STUDY = "first-sweep"
 
 

@@ -2,6 +2,7 @@
 
 use crate::PacelineStatus;
 use crate::failure::Failure;
+use paceline_cc::AnyController;
 use std::ffi::{CStr, c_char};
 use std::slice;
 
@@ -46,7 +47,7 @@ pub(crate) unsafe fn read_controller<'t>(
     // SAFETY: the caller's promises.
     let (kind, profile, settings) =
         unsafe { (read_text("kind", kind)?, read_text("profile", profile)?, read_settings(settings)?) };
-    Ok((kind.ok_or_else(|| null("kind"))?, profile, settings))
+    Ok((kind.unwrap_or(AnyController::USUAL), profile, settings))
 }
 
 pub(crate) fn null(name: &str) -> Failure {

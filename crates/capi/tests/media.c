@@ -32,7 +32,7 @@ int main(int argc, char **argv) {
     check(paceline_receiver_create(settings, &receiver));
     check(paceline_receiver_add_stream(receiver, "ssrc = 500; rtx_ssrc = 501"));
     strncat(settings, "; repair = true; target_bitrate_max = 20Mbps", sizeof settings - strlen(settings) - 1);
-    check(paceline_sender_create("scream", NULL, settings, &sender));
+    check(paceline_sender_create(NULL, NULL, settings, &sender));
     check(paceline_sender_add_stream(sender, 0, "ssrc = 500; rtx_ssrc = 501; target_start = 300kbps", &stream));
     check(paceline_sender_start(sender, 0));
     memset(payload, 7, sizeof payload);

@@ -246,6 +246,9 @@ impl ControllerParams {
 }
 
 impl AnyController {
+    /// Kind of the controller of media of which nobody says another: docs/which-controller.md.
+    pub const USUAL: &str = "tempo";
+
     /// A controller that has seen nothing.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ fn sender(seed: &str) -> Result<Call, Box<dyn Error>> {
         ("repair", "true"),
         ("reduced_size", "true"),
     ];
-    Ok(MediaSender::configured("scream", None, settings)?)
+    Ok(MediaSender::configured(AnyController::USUAL, None, settings)?)
 }
 
 /// A camera whose lost packets are sent again, at the sender.

@@ -43,7 +43,7 @@ impl Controller {
     /// A controller that has seen nothing. `params` are parameters of the controller and of its flow, as `paceline list
     /// controllers` names them: `target_bitrate_max="5Mbps"`, `largest_packet="1212B"`, `priorities=[2, 1]`.
     #[new]
-    #[pyo3(signature = (kind, *, profile=None, **params))]
+    #[pyo3(signature = (kind=AnyController::USUAL, *, profile=None, **params))]
     fn new(
         py: Python<'_>,
         kind: &str,

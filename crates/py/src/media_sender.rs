@@ -132,7 +132,7 @@ impl MediaSender {
     /// A sender without streams under a controller. `settings` are parameters of the controller, of its flow and of the sender:
     /// `format="twcc"`, `reduced_size=True`, `target_bitrate_max="5Mbps"`.
     #[new]
-    #[pyo3(signature = (kind, *, profile=None, **settings))]
+    #[pyo3(signature = (kind=AnyController::USUAL, *, profile=None, **settings))]
     fn new(
         py: Python<'_>,
         kind: &str,

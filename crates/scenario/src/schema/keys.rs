@@ -93,7 +93,7 @@ const FLOW_HEAD: &[Spec] = &[
     key(
         "controller",
         "name or table",
-        "over udp none; else it must be said",
+        "over rtp tempo, over udp none; else it must be said",
         "`\"scream\"`, or `{ kind, profile, NAME = value }`: see below",
     ),
     one_of(

@@ -2,6 +2,7 @@
 
 use crate::Transport;
 use crate::{ScenarioError, parse};
+use paceline_cc::AnyController;
 use paceline_units::TimeDelta;
 
 const LINKS: &str = r#"
@@ -66,6 +67,8 @@ fn datagrams_need_no_controller_but_a_source_with_a_rate() {
     assert_eq!((flow_spec.transport.choice(), flow_spec.controller.params.kind()), (Transport::Udp, "none"));
     assert_eq!(flow_spec.packet_size.as_u64(), 1500);
     wrong("path = [\"ab\"]", "flows.f.controller", "a controller such as");
+    let media = flow("transport = \"rtp\"\npath = [\"ab\"]").expect("media");
+    assert_eq!(media.flows[0].controller.params.kind(), AnyController::USUAL);
     wrong("transport = \"udp\"\ncontroller = \"scream\"\npath = [\"ab\"]", "flows.f.transport", "rtp");
     wrong("transport = \"udp\"\nfeedback = { packets = 1 }\npath = [\"ab\"]", "flows.f.feedback", "rtp");
     let bulk =

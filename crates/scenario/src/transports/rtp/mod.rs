@@ -35,6 +35,7 @@ impl Configured for RtpSpec {
     const HEADER: Bytes = RTP_HEADER;
     /// RTP over a 1500 B path with room to spare.
     const PACKET_SIZE: Bytes = Bytes::new(1212);
+    const USUAL_CONTROLLER: Option<&'static str> = Some(AnyController::USUAL);
     const KEYS: &'static [Spec] = &[
         key(
             "feedback",
