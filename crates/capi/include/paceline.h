@@ -404,7 +404,7 @@ extern "C" {
 
 // Creates a controller and writes its number to `controller`.
 //
-// `kind` and `profile` are names of `paceline list controllers`; NULL for `profile` is the kind's usual one. `settings` are
+// `kind` and `profile` are names of `paceline list controllers`; NULL for `kind` is tempo, for `profile` the kind's usual one. `settings` are
 // parameters of the controller and of its flow (largest_packet, l4s, priorities, initial_window, max_window), one a line or
 // parted by semicolons: `target_bitrate_max = 5Mbps; largest_packet = 1212B`. NULL: none. Controllers that have a receiver half
 // (tfrc, ccid3) go by its messages: see paceline_half_create.
