@@ -15,7 +15,7 @@ from paceline.errors import DataNotFound, StudyError, UsageError, one_of
 from paceline.scorecard.grades import GRADES, HOLDS, OPEN, Card, Grade, Word
 from paceline.scorecard.questions import Document
 from paceline.studies.spec import DefinitionError, Spec, expect_known, read, told_with_line
-from paceline.toml import TOMLDecodeError, decoded, loads
+from paceline.toml import decoded, loads
 
 VERDICTS = "verdicts.csv"
 """The file of a scorecard with the verdict on each figure."""
@@ -55,26 +55,19 @@ def read_required(path: Path, documents: Sequence[Document]) -> Required:
     if not disk.is_file(path):
         raise DataNotFound(f"--require {path}: no such file")
     text = decoded(path.read_bytes(), str(path))
-    try:
-        with told_with_line(path, text):
-            found = read("", loads(text), Required)
-            if not found.grades and not found.holds:
-                raise DefinitionError("", "found neither `grades` nor `holds`, expected one")
-            for name, letter in found.grades.items():
-                expect_known(f"grades.{name}", name, ("all", *_named(documents)))
-                expect_known(f"grades.{name}", letter, LETTERS)
-            return found
-    except TOMLDecodeError as error:
-        raise StudyError(f"{path}: {error}") from None
+    with told_with_line(path, text):
+        found = read("", loads(text), Required)
+        if not found.grades and not found.holds:
+            raise DefinitionError("", "found neither `grades` nor `holds`, expected one")
+        for name, letter in found.grades.items():
+            expect_known(f"grades.{name}", name, ("all", *_named(documents)))
+            expect_known(f"grades.{name}", letter, LETTERS)
+        return found
 
 
 def _named(documents: Sequence[Document]) -> list[str]:
     """The names that grades can be required of: documents, and their sections."""
-    return [
-        name
-        for document in documents
-        for name in (document.name, *(f"{document.name} {one.section}" for one in document.questions))
-    ]
+    return [name for document in documents for name in (document.name, *document.by_name)]
 
 
 def judged(card: Card, runs: int, require: Path | None, against: Path | None) -> Judged:
@@ -113,9 +106,8 @@ def _grade(card: Card, label: str, name: str) -> Grade:
     for document in card.deck.documents:
         if name == document.name:
             return card.grade(label, document)
-        for question in document.questions:
-            if name == f"{document.name} {question.section}":
-                return card.grade(label, document, question)
+        if name in document.by_name:
+            return card.grade(label, document, document.by_name[name])
     raise KeyError(name)
 
 

@@ -99,7 +99,7 @@ def _verdict(case: Case, name: str, rule: Rule, values: Sequence[float]) -> Verd
     present = [value for value in values if not math.isnan(value)]
     missing = len(values) - len(present)
     mean = sum(present) / len(present) if present else None
-    half = half_interval(present) if present else None
+    half = half_interval(present)
     word = FAILS if mean is None or missing else _word(rule, mean, half or 0.0)
     return Verdict(name, figure.title, figure.unit, rule, word, mean, half, len(present), missing)
 
@@ -168,10 +168,8 @@ class Card:
     def cases(self, document: Document, question: Question | None = None) -> list[Case]:
         """The cases that answer a question, or any of a document."""
         if question is not None:
-            wanted = f"{document.name} {question.section}"
-            return [case for case in self.deck.cases if wanted in case.answers]
-        every = {f"{document.name} {one.section}" for one in document.questions}
-        return [case for case in self.deck.cases if every & set(case.answers)]
+            return [case for case in self.deck.cases if document.called(question) in case.answers]
+        return [case for case in self.deck.cases if document.by_name.keys() & set(case.answers)]
 
     def grade(self, controller: str, document: Document | None = None, question: Question | None = None) -> Grade:
         """The grade of a controller at a question, in a document, or in all cases."""

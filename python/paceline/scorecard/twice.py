@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paceline import _core
@@ -51,7 +50,7 @@ def _run(entry: Entry, data: Sequence[str]) -> Result:
     changes = [*entry.condition.settings, ("duration", f'"{SECONDS}"'), ("warmup", '"0s"'), ("sample", '"10ms"')]
     text = ScenarioText(entry.condition.text(entry.contender), None, list(data), changes, 1)
     with given_up_after(PATIENCE_S):
-        return simulate(replace(text).load())
+        return simulate(text.load())
 
 
 def difference(one: Result, other: Result) -> str | None:
