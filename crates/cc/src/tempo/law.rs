@@ -316,6 +316,7 @@ impl Law {
         // more the lower the rate is, so that flows become equal.
         let interval = params.l4s_growth_interval.as_secs_f64();
         let like_prague = signals.packet / (interval * signals.rtt.max(interval)) / self.rate;
-        grows.max(like_prague.min(libm::sqrt(params.growth_most / response * like_prague)))
+        let bounded = libm::sqrt(params.growth_most / response * like_prague).min(1.0 / response);
+        grows.max(like_prague.min(bounded))
     }
 }
