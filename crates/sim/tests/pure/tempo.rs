@@ -23,7 +23,10 @@ fn marks_keep_the_queue_short() {
         for one_way in [5, 20, 50] {
             let (mbps, wait) = call(rate, one_way, "");
             println!("{rate} Mbit/s, {one_way} ms: {mbps:.2} Mbit/s, p95 {wait:.1} ms");
-            assert!(wait < most && mbps > 0.8 * f64::from(rate), "{rate}, {one_way} ms: {mbps:.2}, {wait:.1} ms");
+            assert!(
+                wait < most && mbps > 0.8 * f64::from(rate),
+                "{rate}, {one_way} ms: {mbps:.2}, {wait:.1} ms"
+            );
         }
     }
 }
