@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +30,24 @@ class Document(Spec, frozen=True, kw_only=True):
     """Which text was read."""
     questions: tuple[Question, ...]
 
+    def section(self, question: Question) -> str:
+        """The name of a section: document and number."""
+        return f"{self.name} {question.section}"
+
+
+ALL = "all"
+"""The name of the grade over all cases."""
+
+
+def sections(documents: Iterable[Document]) -> dict[str, set[str]]:
+    """The questions of each grade by its name: of all documents, of each, and of each of its sections."""
+    own = {one.name: {one.section(question) for question in one.questions} for one in documents}
+    found = {ALL: {name for names in own.values() for name in names}}
+    for document, names in own.items():
+        found[document] = names
+        found |= {name: {name} for name in names}
+    return found
+
 
 def documents_of(folder: Path) -> tuple[Document, ...]:
     """The documents of a folder in the order of their files' names.
@@ -56,7 +74,7 @@ class Known:
 
     def expect(self, where: str, answer: str) -> None:
         """Refuses an answer to a question that no document has."""
-        names = [f"{one.name} {question.section}" for one in self.documents for question in one.questions]
+        names = [one.section(question) for one in self.documents for question in one.questions]
         if answer not in names:
             beginning = answer.rpartition(" ")[0]
             near = [name for name in names if name.startswith(f"{beginning} ")] or [one.name for one in self.documents]
