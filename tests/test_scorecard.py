@@ -498,7 +498,7 @@ def test_the_function_answers_by_controller_section_and_case(folder: Path, tmp_p
     assert {"all", "RFC 9743", "little far"} <= {*mine}
     assert set(result.verdicts["case"]) == {"little near", "little far"}
     with pytest.raises(KeyError, match="did you mean 'little near'"):
-        mine["litle near"]
+        mine["little nar"]
     with pytest.raises(KeyError, match="found controller 'yours', expected one of mine"):
         result["yours"]
     assert result.report.is_file()
