@@ -89,7 +89,7 @@ pub fn call(kind: &str) -> Result<(f64, Option<TimeDelta>), ParamError> {
 /// If there is no such kind.
 pub fn report() -> Result<String, ParamError> {
     let mut report = String::new();
-    for kind in ["scream", "gcc", "ledbat"] {
+    for kind in ["tempo", "scream", "ledbat"] {
         let (mean, srtt) = call(kind)?;
         let srtt = srtt.map_or("unknown".into(), |srtt| format!("{:.0} ms", srtt.as_millis_f64()));
         report += &format!("{kind}: {mean:.1} Mbit/s, smoothed round-trip time {srtt}\n");

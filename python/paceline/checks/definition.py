@@ -17,7 +17,7 @@ from paceline.scenario import ScenarioText, data_folders
 from paceline.scenario import read as read_scenario
 from paceline.studies.metrics import Metric, MetricSpec
 from paceline.studies.spec import DefinitionError, Named, Settings, Spec, read, read_all, told_with_line
-from paceline.toml import TOMLDecodeError, decoded, loads
+from paceline.toml import decoded, loads
 
 SEEDS = 5
 """How many seeds there are unless the file says."""
@@ -152,11 +152,8 @@ def load(path: Path, data: Path | None = None) -> Check:
         if isinstance(error, PacelineError):
             raise
         raise DataNotFound(f"{path}: no such check: {getattr(error, 'strerror', None) or error}") from None
-    try:
-        with told_with_line(path, text):
-            return _check(path, loads(text), data, text)
-    except TOMLDecodeError as error:
-        raise StudyError(f"{path}: {error}") from None
+    with told_with_line(path, text):
+        return _check(path, loads(text), data, text)
 
 
 def _check(path: Path, table: Mapping[str, Any], data: Path | None, text: str) -> Check:

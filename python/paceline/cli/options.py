@@ -60,6 +60,12 @@ file_path = _path("file")
 folder_path = _path("folder")
 """Reads the path of a folder."""
 
+Junit = Annotated[
+    Path | None, typer.Option(parser=file_path, metavar="FILE", help="Write the outcome there as JUnit's XML.")
+]
+Markdown = Annotated[
+    Path | None, typer.Option(parser=file_path, metavar="FILE", help="Write the outcome there as Markdown.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 Latex = Annotated[
     bool, typer.Option("--latex", help="Print the tables for LaTeX, with the rules of the package booktabs.")

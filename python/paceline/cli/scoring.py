@@ -77,9 +77,9 @@ def _document(result: Scorecard, held: Judged | None) -> dict[str, object]:
             label: {
                 "all": vars(card.grade(label)) | {"grade": card.grade(label).letter},
                 **{
-                    f"{document.name} {question.section}": vars(own) | {"grade": own.letter}
+                    name: vars(own) | {"grade": own.letter}
                     for document in card.deck.documents
-                    for question in document.questions
+                    for name, question in document.by_name.items()
                     if (own := card.grade(label, document, question)).count
                 },
             }

@@ -15,7 +15,9 @@ from paceline.cli.options import (
     Formats,
     Guests,
     Json,
+    Junit,
     Latex,
+    Markdown,
     Quiet,
     Style,
     file_path,
@@ -205,12 +207,8 @@ class ScorecardOptions(SweepOptions):
         Path | None,
         typer.Option(parser=folder_path, metavar="DIR", help="An earlier scorecard; status 1 if a case fell."),
     ] = None
-    junit: Annotated[
-        Path | None, typer.Option(parser=file_path, metavar="FILE", help="Write the outcome there as JUnit's XML.")
-    ] = None
-    markdown: Annotated[
-        Path | None, typer.Option(parser=file_path, metavar="FILE", help="Write the outcome there as Markdown.")
-    ] = None
+    junit: Junit = None
+    markdown: Markdown = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,12 +235,8 @@ class CheckOptions:
         Path | None,
         typer.Option(parser=folder_path, metavar="DIR", help="Write the figures there, for a later --against."),
     ] = None
-    junit: Annotated[
-        Path | None, typer.Option(parser=file_path, metavar="FILE", help="Write the outcome there as JUnit's XML.")
-    ] = None
-    markdown: Annotated[
-        Path | None, typer.Option(parser=file_path, metavar="FILE", help="Write the outcome there as Markdown.")
-    ] = None
+    junit: Junit = None
+    markdown: Markdown = None
     json: Json = False
     data: Data = None
     controller: Guests = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import filter as matching
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import Meta
 
@@ -18,7 +18,7 @@ from paceline.errors import DataNotFound, StudyError, UsageError, one_of
 from paceline.scorecards.figures import FigureSpec, Kind, figures_of
 from paceline.scorecards.questions import ALL, Document, Known, documents_of, sections
 from paceline.studies.spec import DefinitionError, Named, Settings, Spec, expect_known, read, told_with_line
-from paceline.toml import TOMLDecodeError, decoded, loads
+from paceline.toml import decoded, loads
 
 SEEDS = 20
 """Seeds of a case that does not say why fewer are enough."""
@@ -220,11 +220,8 @@ def _matching(pattern: str, found: Mapping[str, Case]) -> list[str]:
 def _read(path: Path, common: Mapping[str, FigureSpec], known: Known) -> list[Case]:
     """The cases of a file, each checked."""
     text = decoded(path.read_bytes(), str(path))
-    try:
-        table = loads(text)
-    except TOMLDecodeError as error:
-        raise StudyError(f"{path}: {error}") from None
     with told_with_line(path, text):
+        table = loads(text)
         if "name" in table:
             raise DefinitionError("name", f"found {table['name']!r}, expected no such key: the file's own is its name")
         file = read("", {**table, "name": path.stem}, CaseFile)
@@ -248,6 +245,3 @@ def _case(path: Path, file: CaseFile, name: str, variant: Variant, common: Mappi
     title = f"{file.title}: {name}" if name else file.title
     whole = f"{file.name} {name}" if name else file.name
     return Case(whole, title, file, path, variant.set, rules, own)
-
-
-KINDS: tuple[Literal["media"], Literal["bytes"]] = ("media", "bytes")

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from paceline.errors import one_of
 from paceline.series import moving_mean
-from paceline.studies.metrics import Columns, Metric, MetricSpec, Span, Statistic, statistic
+from paceline.studies.metrics import Columns, Metric, MetricSpec, Span, Statistic, statistic, within
 from paceline.studies.spec import DefinitionError, Spec, read, told_with_line
 from paceline.toml import decoded, loads
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["media", "bytes"]
 """Controllers of media that a codec makes, and of byte streams."""
 SLACK = 1e-9
+WHOLE: Span = (0.0, float("inf"))
+"""The span of a whole run."""
 
 
 class FlowRatio(Metric, frozen=True, kw_only=True, tag="flow-ratio"):
@@ -39,7 +41,7 @@ class FlowRatio(Metric, frozen=True, kw_only=True, tag="flow-ratio"):
 
         rates = _by_flow(self, result, "throughput_mbps", self.flows)
         found = []
-        for span in self.spans or ((0.0, np.inf),):
+        for span in self.spans or (WHOLE,):
             means = [_windows(own, "throughput_mbps", span, self.window) for own in rates.values()]
             count = min(map(len, means), default=0)
             together = np.array([mean[:count] for mean in means])
@@ -65,8 +67,8 @@ class Swings(Metric, frozen=True, kw_only=True, tag="swings"):
 
         times, rates = _summed(self, result, self.column, self.flows, self.mean_over)
         count = 0
-        for low, high in self.spans or ((0.0, np.inf),):
-            own = rates[(times > low + SLACK) & (times <= high + SLACK)]
+        for span in self.spans or (WHOLE,):
+            own = rates[within(times, [span])]
             marks = np.where(own >= self.high, 1, np.where(own <= self.low, -1, 0))
             marks = marks[marks != 0]
             count += int(np.count_nonzero(np.diff(marks) < 0))
@@ -102,8 +104,7 @@ class OfSome(Metric, frozen=True, kw_only=True, tag="of-flows"):
 
     def compute(self, result: Result) -> float | None:
         times, values = _summed(self, result, self.column, self.flows, self.mean_over)
-        inside = [(times > low + SLACK) & (times <= high + SLACK) for low, high in self.spans or ((0.0, float("inf")),)]
-        return statistic(values[sum(inside) > 0], self.statistic)
+        return statistic(values[within(times, self.spans or None)], self.statistic)
 
 
 def _by_flow(metric: Metric, result: Result, column: str, flows: str) -> dict[str, Columns]:

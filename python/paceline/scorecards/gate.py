@@ -15,7 +15,7 @@ from paceline.errors import DataNotFound, StudyError, UsageError, one_of
 from paceline.scorecards.grades import GRADES, HOLDS, OPEN, Card, Word
 from paceline.scorecards.questions import Document, sections
 from paceline.studies.spec import DefinitionError, Spec, expect_known, read, told_with_line
-from paceline.toml import TOMLDecodeError, decoded, loads
+from paceline.toml import decoded, loads
 
 VERDICTS = "verdicts.csv"
 """The file of a scorecard with the verdict on each figure."""
@@ -55,17 +55,14 @@ def read_required(path: Path, documents: Sequence[Document]) -> Required:
     if not disk.is_file(path):
         raise DataNotFound(f"--require {path}: no such file")
     text = decoded(path.read_bytes(), str(path))
-    try:
-        with told_with_line(path, text):
-            found = read("", loads(text), Required)
-            if not found.grades and not found.holds:
-                raise DefinitionError("", "found neither `grades` nor `holds`, expected one")
-            for name, letter in found.grades.items():
-                expect_known(f"grades.{name}", name, sections(documents))
-                expect_known(f"grades.{name}", letter, LETTERS)
-            return found
-    except TOMLDecodeError as error:
-        raise StudyError(f"{path}: {error}") from None
+    with told_with_line(path, text):
+        found = read("", loads(text), Required)
+        if not found.grades and not found.holds:
+            raise DefinitionError("", "found neither `grades` nor `holds`, expected one")
+        for name, letter in found.grades.items():
+            expect_known(f"grades.{name}", name, sections(documents))
+            expect_known(f"grades.{name}", letter, LETTERS)
+        return found
 
 
 def judged(card: Card, runs: int, require: Path | None, against: Path | None) -> Judged:

@@ -100,7 +100,7 @@ def _verdict(case: Case, name: str, rule: Rule, values: Sequence[float]) -> Verd
     present = [value for value in values if not math.isnan(value)]
     missing = len(values) - len(present)
     mean = sum(present) / len(present) if present else None
-    half = half_interval(present) if present else None
+    half = half_interval(present)
     word = FAILS if mean is None or missing else _word(rule, mean, half or 0.0)
     return Verdict(name, figure.title, figure.unit, rule, word, mean, half, len(present), missing)
 
@@ -168,7 +168,7 @@ class Card:
 
     def cases(self, document: Document, question: Question | None = None) -> list[Case]:
         """The cases that answer a question, or any of a document."""
-        return self.deck.sections[document.name if question is None else document.section(question)]
+        return self.deck.sections[document.name if question is None else document.called(question)]
 
     def grade(self, controller: str, document: Document | None = None, question: Question | None = None) -> Grade:
         """The grade of a controller at a question, in a document, or in all cases."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from paceline.errors import StudyError, one_of
+from paceline.errors import one_of
 from paceline.studies.spec import DefinitionError, Spec, read, told_with_line
-from paceline.toml import TOMLDecodeError, decoded, loads
+from paceline.toml import decoded, loads
 
 
 class Question(Spec, frozen=True, kw_only=True):
@@ -30,9 +30,14 @@ class Document(Spec, frozen=True, kw_only=True):
     """Which text was read."""
     questions: tuple[Question, ...]
 
-    def section(self, question: Question) -> str:
-        """The name of a section: document and number."""
+    def called(self, question: Question) -> str:
+        """The name by which cases answer a question of it, such as `RFC 9743 5.1.2`."""
         return f"{self.name} {question.section}"
+
+    @property
+    def by_name(self) -> dict[str, Question]:
+        """Its questions by their names."""
+        return {self.called(one): one for one in self.questions}
 
 
 ALL = "all"
@@ -41,7 +46,7 @@ ALL = "all"
 
 def sections(documents: Iterable[Document]) -> dict[str, set[str]]:
     """The questions of each grade by its name: of all documents, of each, and of each of its sections."""
-    own = {one.name: {one.section(question) for question in one.questions} for one in documents}
+    own = {one.name: {*one.by_name} for one in documents}
     found = {ALL: {name for names in own.values() for name in names}}
     for document, names in own.items():
         found[document] = names
@@ -58,11 +63,8 @@ def documents_of(folder: Path) -> tuple[Document, ...]:
     found = []
     for path in sorted(folder.glob("*.toml")):
         text = decoded(path.read_bytes(), str(path))
-        try:
-            with told_with_line(path, text):
-                found.append(read("", loads(text), Document))
-        except TOMLDecodeError as error:
-            raise StudyError(f"{path}: {error}") from None
+        with told_with_line(path, text):
+            found.append(read("", loads(text), Document))
     return tuple(found)
 
 
@@ -74,7 +76,7 @@ class Known:
 
     def expect(self, where: str, answer: str) -> None:
         """Refuses an answer to a question that no document has."""
-        names = [one.section(question) for one in self.documents for question in one.questions]
+        names = [name for one in self.documents for name in one.by_name]
         if answer not in names:
             beginning = answer.rpartition(" ")[0]
             near = [name for name in names if name.startswith(f"{beginning} ")] or [one.name for one in self.documents]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paceline.errors import ControllerError, PacelineError, of_controller
@@ -42,7 +41,7 @@ def _run(entry: Entry, data: Sequence[str]) -> Result:
     changes = [*entry.condition.settings, ("sample", '"10ms"')]
     text = ScenarioText(entry.condition.text(entry.contender), None, list(data), changes, 1)
     with given_up_after(PATIENCE_S):
-        return simulate(replace(text).load())
+        return simulate(text.load())
 
 
 def difference(one: Result, other: Result) -> str | None:

@@ -233,13 +233,10 @@ def load(name: str | os.PathLike[str] | Study, *, also: Sequence[str] = ()) -> S
         return name
     folder = find(name)
     path = folder / "study.toml"
-    try:
-        text = decoded(path.read_bytes(), str(path))
-        with told_with_line(path, text):
-            table = loads(text)
-            return _study(folder, text, with_contenders(table, also) if also else table)
-    except TOMLDecodeError as error:
-        raise StudyError(f"{path}: {error}") from None
+    text = decoded(path.read_bytes(), str(path))
+    with told_with_line(path, text):
+        table = loads(text)
+        return _study(folder, text, with_contenders(table, also) if also else table)
 
 
 def find(name: str | os.PathLike[str]) -> Path:

@@ -131,7 +131,7 @@ class Series(_Sampled, frozen=True, kw_only=True, tag="series"):
 
     def compute(self, result: Result) -> float | None:
         found = self._samples(result, [self.column])
-        return statistic(found[self.column][_within(found["time_s"], self.spans)], self.statistic)
+        return statistic(found[self.column][within(found["time_s"], self.spans)], self.statistic)
 
 
 class SeriesRatio(_Sampled, frozen=True, kw_only=True, tag="series-ratio"):
@@ -145,7 +145,7 @@ class SeriesRatio(_Sampled, frozen=True, kw_only=True, tag="series-ratio"):
     def compute(self, result: Result) -> float | None:
         found = self._samples(result, [self.column])
         first, second = (
-            statistic(found[self.column][_within(found["time_s"], [span])], self.statistic)
+            statistic(found[self.column][within(found["time_s"], [span])], self.statistic)
             for span in (self.first, self.second)
         )
         return second / first if first and second is not None else None
@@ -160,7 +160,7 @@ class Difference(_Sampled, frozen=True, kw_only=True, tag="difference"):
 
     def compute(self, result: Result) -> float | None:
         found = self._samples(result, [self.a, self.b])
-        inside = _within(found["time_s"], self.spans)
+        inside = within(found["time_s"], self.spans)
         a, b = (found[name][inside] for name in (self.a, self.b))
         mean, distance = statistic(a, "mean"), statistic(abs(a - b), "mean")
         return distance / mean if mean and distance is not None else None
@@ -179,7 +179,7 @@ class Correlation(Metric, frozen=True, kw_only=True, tag="correlation"):
     def compute(self, result: Result) -> float | None:
         columns = (self.a, self.b)
         of_flows = [self._frame(result, columns, flow=flow) for flow in self.flows or (None,)]
-        rows = [frame[_within(frame["time_s"].to_numpy(), self.spans)].dropna() for frame in of_flows]
+        rows = [frame[within(frame["time_s"].to_numpy(), self.spans)].dropna() for frame in of_flows]
         first, second = (
             one.groupby(_blocks(one["time_s"], self.smooth))[column].mean()
             for one, column in zip((rows[0], rows[-1]), columns, strict=True)
@@ -277,7 +277,7 @@ class Frames(Metric, frozen=True, kw_only=True, tag="frames"):
     def _encoded_loss(self, result: Result, sizes: Sequence[float], fps: float) -> float | None:
         """By which part the first frames were encoded smaller than they are in the trace."""
         found = self._columns(result, ["frame_bytes"])
-        encoded = statistic(found["frame_bytes"][_within(found["time_s"], [(0.0, self.first_frames / fps)])], "mean")
+        encoded = statistic(found["frame_bytes"][within(found["time_s"], [(0.0, self.first_frames / fps)])], "mean")
         whole = sum(sizes[: self.first_frames]) / self.first_frames
         return None if encoded is None else 1.0 - encoded / whole
 
@@ -342,7 +342,7 @@ def statistic(values: ArrayLike, name: str) -> float | None:
     return float(len(present) if name == "count" else getattr(np, name)(present))
 
 
-def _within(times: Array, spans: Sequence[Span] | None) -> Array:
+def within(times: Array, spans: Sequence[Span] | None) -> Array:
     """Whether each sample, named by its end, lies in one of the spans; in the whole run where there are none."""
     import numpy as np
 

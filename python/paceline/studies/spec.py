@@ -13,6 +13,7 @@ import msgspec
 
 from paceline import disk
 from paceline.errors import StudyError, one_of
+from paceline.toml import TOMLDecodeError
 
 Record = TypeVar("Record")
 
@@ -214,9 +215,11 @@ def expect_known(where: str, found: object, known: Collection[str]) -> None:
 
 @contextmanager
 def told_with_line(path: Path, text: str) -> Iterator[None]:
-    """A block whose errors about a part of the file name the file, and the line of the part."""
+    """A block that reads a file of TOML: its errors name the file, and the line of the part that they are about."""
     try:
         yield
+    except TOMLDecodeError as error:
+        raise StudyError(f"{path}: {error}") from None
     except DefinitionError as error:
         line = line_of(text, error.where)
         raise StudyError(f"{path}{f':{line}' if line else ''}: {error}") from None

@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn overuse_is_told_after_its_time_while_the_estimate_does_not_fall() {
-        let mut detector = Detector::new(&Params::default());
+        let mut detector = Detector::new(&Params::draft());
         detector.on_estimate(13.0, 13.0, 5.0, 0);
         detector.on_estimate(14.0, 14.0, 5.0, 5);
         assert_eq!(detector.usage(), Usage::Normal, "2.5 + 5 ms");
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn one_group_lasts_no_time() {
         for overuse_time_th in [10, 0].map(paceline_units::TimeDelta::from_millis) {
-            let params = Params { overuse_time_th, k_u: 0.0, k_d: 0.0, ..Params::default() };
+            let params = Params { overuse_time_th, k_u: 0.0, k_d: 0.0, ..Params::draft() };
             let mut detector = Detector::new(&params);
             detector.on_estimate(20.0, 20.0, 500.0, 0);
             assert_eq!(detector.usage(), Usage::Normal);
@@ -145,7 +145,7 @@ mod tests {
     /// Section 5.4: del_var_th(i) = del_var_th(i-1) + (t(i) - t(i-1)) K(i) (|m(i)| - del_var_th(i-1)).
     #[test]
     fn the_threshold_follows_the_estimate_fast_up_and_slowly_down() {
-        let mut detector = Detector::new(&Params::default());
+        let mut detector = Detector::new(&Params::draft());
         detector.on_estimate(0.0, 0.0, 5.0, 0);
         detector.on_estimate(0.0, 20.5, 5.0, 10);
         assert!((detector.threshold() - (12.5 + 10.0 * 0.01 * 8.0)).abs() < 1e-12);

@@ -93,7 +93,7 @@ mod tests {
     /// Section 5.3 by hand: var_v_hat stays at its least, so k(1) = 0.101/1.101, e(1) = 0.101 (1 - k(1)).
     #[test]
     fn the_first_two_steps_are_those_of_the_equations() {
-        let params = Params { noise_start: 1.0, chi: 0.0, ..Params::default() };
+        let params = Params { noise_start: 1.0, chi: 0.0, ..Params::draft() };
         let mut filter = Kalman::new(&params);
         let k1 = 0.101 / 1.101;
         assert!((filter.on_group(&group(10.0, 2.0)) - 2.0 * k1).abs() < 1e-12);
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn it_converges_to_a_constant_variation_and_forgets_noise() {
-        let mut filter = Kalman::new(&Params::default());
+        let mut filter = Kalman::new(&Params::draft());
         let last =
             (0..2000).map(|n| filter.on_group(&group(5.0, 0.5 + if n % 2 == 0 { 3.0 } else { -3.0 }))).last();
         assert!(last.is_some_and(|offset| (0.3..0.7).contains(&offset)), "{last:?}");
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn one_outlier_moves_the_noise_by_three_deviations_at_most() {
-        let params = Params { noise_start: 4.0, chi: 0.1, ..Params::default() };
+        let params = Params { noise_start: 4.0, chi: 0.1, ..Params::draft() };
         let mut filter = Kalman::new(&params);
         filter.on_group(&group(33.0, 1e6));
         let alpha = libm::pow(0.9, 0.03 * 33.0);

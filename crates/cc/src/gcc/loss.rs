@@ -125,7 +125,7 @@ mod tests {
         for (lost, expected) in
             [(0, 1050), (1, 1050), (2, 1000), (10, 1000), (11, 945), (50, 750), (100, 500)]
         {
-            let mut loss = LossBased::new(&Params::default(), Bitrate::from_mbps(1));
+            let mut loss = LossBased::new(&Params::draft(), Bitrate::from_mbps(1));
             loss.on_report(Time::ZERO, 100, lost, most, None);
             assert_eq!(loss.estimate(), Bitrate::from_kbps(expected), "{lost} %");
         }
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn a_verdict_needs_twenty_packets_and_its_time() {
         let (mut loss, most) =
-            (LossBased::new(&Params::default(), Bitrate::from_mbps(1)), Bitrate::from_mbps(1));
+            (LossBased::new(&Params::draft(), Bitrate::from_mbps(1)), Bitrate::from_mbps(1));
         loss.on_report(Time::ZERO, 19, 19, most, None);
         assert_eq!(loss.estimate(), most);
         loss.on_report(Time::ZERO, 1, 1, most, None);
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn it_does_not_leave_the_delay_based_estimate_behind() {
-        let mut loss = LossBased::new(&Params::default(), Bitrate::from_mbps(1));
+        let mut loss = LossBased::new(&Params::draft(), Bitrate::from_mbps(1));
         loss.on_report(Time::ZERO, 100, 0, Bitrate::from_kbps(700), None);
         assert_eq!(loss.estimate(), Bitrate::from_kbps(700));
     }
@@ -155,7 +155,7 @@ mod tests {
     /// Segments of 1000 B, 100 ms and 20 % of loss: 8000 / (0.1 sqrt(0.4/3) + 0.4 x 3 sqrt(0.075) 0.2 (1 + 1.28)) bit/s.
     #[test]
     fn with_the_floor_of_2012_a_decrease_leaves_what_tcp_would_have() {
-        let params = Params { loss_tcp_floor: true, loss_decrease: 1.0, ..Params::default() };
+        let params = Params { loss_tcp_floor: true, loss_decrease: 1.0, ..Params::draft() };
         let (most, rtt) = (Bitrate::from_mbps(10), Some(TimeDelta::from_millis(100)));
         for (start, expected) in [(1000, 800_000), (50, 42_924), (30, 30_000)] {
             let mut loss = LossBased::new(&params, Bitrate::from_kbps(start));

@@ -59,12 +59,12 @@ const LIBWEBRTC: &str = "libwebrtc goog_cc 2025";
 const LIBWEBRTC_2012: &str = "libwebrtc 2012-10";
 
 params! {
-    /// Every constant of GCC. `Default` is the draft's table; a rule that only libwebrtc has is switched off by its neutral
-    /// value.
+    /// Every constant of GCC. `Default` is libwebrtc's; for the draft, a rule that only libwebrtc has is switched off by its
+    /// neutral value.
     pub struct Params {
-        arrival_filter: ArrivalFilter = ArrivalFilter::Kalman, "draft-ietf-rmcat-gcc-02 5.3", "Filter of the delay variation";
-        incoming_rate: IncomingRate = IncomingRate::Window, "draft-ietf-rmcat-gcc-02 5.5", "How the incoming rate is measured";
-        loss_control: LossControl = LossControl::Draft, "draft-ietf-rmcat-gcc-02 6", "How losses act on the rate";
+        arrival_filter: ArrivalFilter = ArrivalFilter::Trendline, LIBWEBRTC, "Filter of the delay variation";
+        incoming_rate: IncomingRate = IncomingRate::Robust, LIBWEBRTC, "How the incoming rate is measured";
+        loss_control: LossControl = LossControl::Libwebrtc, LIBWEBRTC, "How losses act on the rate";
         increase: Increase = Increase::Aimd, "draft-ietf-rmcat-gcc-02 5.5", "How the delay-based estimate grows";
         step_compensation: bool = true, "ours", "Steps of the receiver's clock are taken out of arrival times";
         burst_time: TimeDelta = ms(5), in 0.0, 1.0, DRAFT, "Packets sent within this time, or that arrive in a burst with gaps below it, are one group";
@@ -81,12 +81,12 @@ params! {
         del_var_th: TimeDelta = TimeDelta::from_micros(12_500), in 0.0, 10.0, DRAFT, "First threshold of the over-use detector";
         del_var_th_min: TimeDelta = ms(6), in 0.0, 10.0, "draft-ietf-rmcat-gcc-02 5.4", "Lowest threshold";
         del_var_th_max: TimeDelta = ms(600), in 0.0, 10.0, "draft-ietf-rmcat-gcc-02 5.4", "Highest threshold";
-        del_var_th_step: TimeDelta = TimeDelta::MAX, in 0.0, INF, LIBWEBRTC, "The threshold moves for this time at most between two groups";
-        k_u: f64 = 0.01, in 0.0, 1.0, DRAFT, "Gain with which the threshold rises, per ms; with k_d 0: it is fixed";
-        k_d: f64 = 0.000_18, in 0.0, 1.0, DRAFT, "Gain with which the threshold falls, per ms";
+        del_var_th_step: TimeDelta = ms(100), in 0.0, INF, LIBWEBRTC, "The threshold moves for this time at most between two groups";
+        k_u: f64 = 0.0087, in 0.0, 1.0, "libwebrtc goog_cc 2025; draft-ietf-rmcat-gcc-02 5.6: 0.01", "Gain with which the threshold rises, per ms; with k_d 0: it is fixed";
+        k_d: f64 = 0.039, in 0.0, 1.0, "libwebrtc goog_cc 2025; draft-ietf-rmcat-gcc-02 5.6: 0.00018", "Gain with which the threshold falls, per ms";
         overuse_time_th: TimeDelta = ms(10), in 0.0, 10.0, DRAFT, "Time above the threshold that is over-use";
         overuse_groups: u64 = 2, in 1.0, 1000.0, "libwebrtc; DEVIATIONS.md", "Groups above the threshold that are over-use at least: one alone lasts no time";
-        overuse_lasts: bool = false, LIBWEBRTC, "Over-use, once told, lasts while the estimate is above the threshold, even if it falls";
+        overuse_lasts: bool = true, LIBWEBRTC, "Over-use, once told, lasts while the estimate is above the threshold, even if it falls";
         near_threshold: f64 = 1.0, in 0.01, 1.0, LIBWEBRTC_2012, "Part of the threshold that counts after a decrease, until the level of congestion changes; with increase response";
         t: TimeDelta = ms(500), in 0.05, 10.0, "draft-ietf-rmcat-gcc-02 5.6: 0.5 to 1 s", "T, the window in which incoming bytes are counted";
         robust_packets: u64 = 20, in 10.0, 1000.0, LIBWEBRTC, "Robust incoming rate: packets that count in any case";
@@ -95,18 +95,18 @@ params! {
         robust_window: TimeDelta = ms(1000), in 0.1, 10.0, LIBWEBRTC, "Robust incoming rate: time in which more packets count";
         robust_window_longest: TimeDelta = ms(5000), in 0.1, 60.0, LIBWEBRTC, "Robust incoming rate: packets older than this do not count";
         eta: f64 = 1.08, in 1.0, 100.0, "draft-ietf-rmcat-gcc-02 5.5", "Factor of the multiplicative increase in a second";
-        multiplicative_floor: Bitrate = Bitrate::ZERO, in 0.0, 1e9, LIBWEBRTC, "Least multiplicative increase in one update; with increase response: added to each";
-        additive_floor: Bitrate = Bitrate::from_bps(1000), in 0.0, 1e9, "draft-ietf-rmcat-gcc-02 5.5", "Least additive increase in one update";
-        additive_slope_floor: Bitrate = Bitrate::ZERO, in 0.0, 1e9, LIBWEBRTC, "Least additive increase in a second";
-        additive_within_response: bool = true, "draft-ietf-rmcat-gcc-02 5.5", "One update adds what a response time adds, at most";
+        multiplicative_floor: Bitrate = Bitrate::from_bps(1000), in 0.0, 1e9, LIBWEBRTC, "Least multiplicative increase in one update; with increase response: added to each";
+        additive_floor: Bitrate = Bitrate::ZERO, in 0.0, 1e9, "libwebrtc goog_cc 2025; draft-ietf-rmcat-gcc-02 5.5: 1000 bit/s", "Least additive increase in one update";
+        additive_slope_floor: Bitrate = Bitrate::from_bps(4000), in 0.0, 1e9, LIBWEBRTC, "Least additive increase in a second";
+        additive_within_response: bool = false, "libwebrtc goog_cc 2025; draft-ietf-rmcat-gcc-02 5.5: true", "One update adds what a response time adds, at most";
         incoming_limit: f64 = 1.5, in 1.0, 100.0, "draft-ietf-rmcat-gcc-02 5.5", "The estimate does not grow above this times the incoming rate";
         incoming_head_room: Bitrate = kbps(10), in 0.0, 1e9, "libwebrtc; DEVIATIONS.md", "And this above it";
         increase_interval: TimeDelta = ms(1000), in 0.0, 10.0, LIBWEBRTC_2012, "Increase response: time between two increases";
         near_beta: f64 = 0.95, in 0.01, 1.0, LIBWEBRTC_2012, "Increase response: beta near the capacity";
         beta: f64 = 0.85, in 0.01, 1.0, DRAFT, "Over-use lowers the estimate to this part of the incoming rate";
-        decrease_extra: Bitrate = Bitrate::ZERO, in 0.0, 1e9, LIBWEBRTC, "And this below it, where that leaves anything";
-        decrease_after_change: bool = false, LIBWEBRTC, "A decrease waits for a round trip (10 to 200 ms) after any change, not after a decrease";
-        decrease_unknown: f64 = 1.0, in 0.01, 1.0, LIBWEBRTC, "Factor of the estimate at each report of over-use before the incoming rate is known";
+        decrease_extra: Bitrate = kbps(5), in 0.0, 1e9, LIBWEBRTC, "And this below it, where that leaves anything";
+        decrease_after_change: bool = true, LIBWEBRTC, "A decrease waits for a round trip (10 to 200 ms) after any change, not after a decrease";
+        decrease_unknown: f64 = 0.5, in 0.01, 1.0, LIBWEBRTC, "Factor of the estimate at each report of over-use before the incoming rate is known";
         capacity_weight: f64 = 0.05, in 0.0, 1.0, "draft-ietf-rmcat-gcc-02 5.5 (0.95)", "Weight of an over-use in average and variance of the incoming rate";
         capacity_deviation_min: f64 = 0.4, in 0.0, 1e6, "libwebrtc; the draft gives no first value", "Least variance over average, kbit/s; the first too";
         capacity_deviation_max: f64 = 2.5, in 0.0, INF, LIBWEBRTC, "Largest variance over average, kbit/s";
@@ -138,11 +138,11 @@ params! {
         v2_delayed_increase: TimeDelta = ms(300), in 0.0, 60.0, LIBWEBRTC, "Loss model: length of that window";
         v2_late_packets: bool = true, LIBWEBRTC, "Loss model: what was reported missing and turns up before the observation is complete was not lost; off: it was, as in 2024-10";
         v2_whole_kbps: bool = true, LIBWEBRTC, "Loss model: the preference is of whole kbit/s; off: of fractions too, as in the Rust port goog_cc 0.1.4";
-        rtt_limit: TimeDelta = TimeDelta::MAX, in 0.0, INF, LIBWEBRTC, "Round-trip time above which the rate backs off; with loss_control libwebrtc";
+        rtt_limit: TimeDelta = ms(3000), in 0.0, INF, LIBWEBRTC, "Round-trip time above which the rate backs off; with loss_control libwebrtc";
         rtt_drop_factor: f64 = 0.8, in 0.01, 1.0, LIBWEBRTC, "Factor of the back-off";
         rtt_drop_interval: TimeDelta = ms(1000), in 1e-3, 60.0, LIBWEBRTC, "Time between two steps of it";
         rtt_floor: Bitrate = kbps(5), in 1e3, 1e9, LIBWEBRTC, "It ends here";
-        probing: bool = false, LIBWEBRTC, "Send probes";
+        probing: bool = true, LIBWEBRTC, "Send probes";
         probe_first: f64 = 3.0, in 1.0, 100.0, LIBWEBRTC, "First probe at the start, over the first target";
         probe_second: f64 = 6.0, in 1.0, 100.0, LIBWEBRTC, "Second probe at the start, over the first target";
         probe_further: f64 = 2.0, in 1.0, 100.0, LIBWEBRTC, "Next probe, over what the last one found";
@@ -157,10 +157,10 @@ params! {
         alr_stop_level: f64 = -0.6, in -1.0, 1.0, LIBWEBRTC, "Level at which it ends";
         process_interval: TimeDelta = ms(25), in 1e-3, 10.0, LIBWEBRTC, "Time between two looks at what has changed without reports; with loss_control libwebrtc";
         feedback_patience: f64 = 3.0, in 0.0, 100.0, "RFC 8888 5, which gives no value", "Report intervals without a report after which the target halves in each; 0: never";
-        pacing_factor: f64 = 1.5, in 0.1, 100.0, "ours: DEVIATIONS.md", "Pacing rate over the target";
-        pacing_burst: TimeDelta = TimeDelta::ZERO, in 0.0, 1.0, LIBWEBRTC_PACER, "A burst as long as this at the pacing rate leaves at once; 0: packet by packet";
+        pacing_factor: f64 = 2.5, in 0.1, 100.0, LIBWEBRTC_PACER, "Pacing rate over the target";
+        pacing_burst: TimeDelta = ms(40), in 0.0, 1.0, LIBWEBRTC_PACER, "A burst as long as this at the pacing rate leaves at once; 0: packet by packet";
         pacing_burst_size: Bytes = Bytes::new(63_000), in 1.0, 1e9, LIBWEBRTC_PACER, "And no more than this";
-        drain_time: TimeDelta = TimeDelta::MAX, in 1e-3, INF, LIBWEBRTC_PACER, "The pacing rate rises until what waits to be sent is out within this time";
+        drain_time: TimeDelta = ms(2000), in 1e-3, INF, LIBWEBRTC_PACER, "The pacing rate rises until what waits to be sent is out within this time";
         drain_limit: f64 = 2.0, in 1.0, 100.0, "ours: DEVIATIONS.md", "But not for that above this times the incoming rate";
         target_bitrate_min: Bitrate = kbps(5), in 1e3, 1e12, LIBWEBRTC, "Lowest target bitrate";
         target_bitrate_start: Bitrate = kbps(300), in 1e3, 1e12, LIBWEBRTC, "First target bitrate";
@@ -170,35 +170,35 @@ params! {
         robust_packets_least <= robust_packets, capacity_deviation_min <= capacity_deviation_max,
         target_bitrate_min <= target_bitrate_start, target_bitrate_start <= target_bitrate_max;
     profiles {
-        "draft": "draft-ietf-rmcat-gcc-02: Kalman filter, adaptive threshold, AIMD, loss controller" => Params::default,
-        "libwebrtc": "libwebrtc's goog_cc of 2025: trendline, loss model, probing" => Params::libwebrtc,
+        "libwebrtc": "libwebrtc's goog_cc of 2025: trendline, loss model, probing" => Params::default,
+        "draft": "draft-ietf-rmcat-gcc-02: Kalman filter, adaptive threshold, AIMD, loss controller" => Params::draft,
         "libwebrtc-2012": "libwebrtc of 2012-10, which draft-alvestrand-rtcweb-congestion-02 describes: Kalman filter with sizes, fixed threshold, multiplicative increase" => Params::libwebrtc_2012,
     }
 }
 
 impl Params {
-    /// libwebrtc's defaults.
-    fn libwebrtc() -> Params {
+    /// The draft's table.
+    pub(super) fn draft() -> Params {
         Params {
-            arrival_filter: ArrivalFilter::Trendline,
-            incoming_rate: IncomingRate::Robust,
-            loss_control: LossControl::Libwebrtc,
-            del_var_th_step: ms(100),
-            k_u: 0.0087,
-            k_d: 0.039,
-            overuse_lasts: true,
-            multiplicative_floor: Bitrate::from_bps(1000),
-            additive_floor: Bitrate::ZERO,
-            additive_slope_floor: Bitrate::from_bps(4000),
-            additive_within_response: false,
-            decrease_extra: kbps(5),
-            decrease_after_change: true,
-            decrease_unknown: 0.5,
-            rtt_limit: ms(3000),
-            probing: true,
-            pacing_factor: 2.5,
-            pacing_burst: ms(40),
-            drain_time: ms(2000),
+            arrival_filter: ArrivalFilter::Kalman,
+            incoming_rate: IncomingRate::Window,
+            loss_control: LossControl::Draft,
+            del_var_th_step: TimeDelta::MAX,
+            k_u: 0.01,
+            k_d: 0.000_18,
+            overuse_lasts: false,
+            multiplicative_floor: Bitrate::ZERO,
+            additive_floor: Bitrate::from_bps(1000),
+            additive_slope_floor: Bitrate::ZERO,
+            additive_within_response: true,
+            decrease_extra: Bitrate::ZERO,
+            decrease_after_change: false,
+            decrease_unknown: 1.0,
+            rtt_limit: TimeDelta::MAX,
+            probing: false,
+            pacing_factor: 1.5,
+            pacing_burst: TimeDelta::ZERO,
+            drain_time: TimeDelta::MAX,
             ..Params::default()
         }
     }
@@ -225,7 +225,7 @@ impl Params {
             loss_tcp_floor: true,
             target_bitrate_min: kbps(30),
             feedback_patience: 0.0,
-            ..Params::default()
+            ..Params::draft()
         }
     }
 }

@@ -48,6 +48,8 @@ pub(super) struct Probing {
     pending: [Option<Probe>; 2],
 }
 
+/// Bytes of a probe at most: an application may allow any rate.
+const MOST_BYTES: Bytes = Bytes::new(2_000_000);
 /// So long after the first packet of a probe its result is waited for.
 const PATIENCE: TimeDelta = TimeDelta::from_secs(1);
 /// A drop is large below this part.
@@ -165,7 +167,7 @@ impl Probing {
         for (pending, rate) in self.pending.iter_mut().zip(rates) {
             further &= *rate < most;
             last = (*rate).min(most);
-            let bytes = last.bytes_in(self.params.probe_duration).max(self.least);
+            let bytes = last.bytes_in(self.params.probe_duration).min(MOST_BYTES).max(self.least);
             *pending = Some(Probe { id: self.next_id, rate: last, bytes });
             self.next_id += 1;
         }

@@ -89,6 +89,8 @@ pub(super) struct Law {
     before: Before,
     /// When the rate was lowered last.
     lowered: Option<Time>,
+    /// When packets arrived marked last, under L4S.
+    marked: Option<Time>,
     /// When the last report came.
     last: Option<Time>,
     drain: Drain,
@@ -108,6 +110,7 @@ impl Law {
             phase: Phase::Start,
             before: Before { rate, phase: Phase::Start, lowered: None },
             lowered: None,
+            marked: None,
             last: None,
             drain: Drain::NONE,
             assigned: false,
@@ -278,6 +281,7 @@ impl Law {
         if signals.l4s {
             self.rate *= 1.0 - self.marks.alpha / 2.0;
             self.lowered.get_or_insert(signals.now);
+            self.marked = Some(signals.now);
         } else if seen.settled {
             self.lower(signals.now);
             self.rate *= params.mark_back_off;
@@ -301,14 +305,17 @@ impl Law {
         let unseen = params.growth_queue.as_secs_f64() / (response * response);
         let slow = (params.growth * libm::sqrt(UNIT / self.rate)).min(unseen);
         let patience = params.growth_patience.as_secs_f64().max(PATIENCE * response);
-        let clear = self.since_lowered(signals.now).unwrap_or(0.0);
+        let congested = self.lowered.max(self.marked).unwrap_or(signals.now);
+        let clear = signals.now.saturating_since(congested).as_secs_f64();
         let fast = params.growth_gain * (clear - patience).max(0.0);
         let grows = slow.max(fast).min(params.growth_most / response);
         if !signals.l4s || self.marks.alpha == 0.0 {
             return grows;
         }
+        // Like a Prague flow's, a packet more per interval in each round trip. Where that is much in a response time it is less, but still the
+        // more the lower the rate is, so that flows become equal.
         let interval = params.l4s_growth_interval.as_secs_f64();
-        let by_packets = signals.packet / (interval * interval) / self.rate;
-        grows.max(by_packets.min(1.0 / response))
+        let like_prague = signals.packet / (interval * signals.rtt.max(interval)) / self.rate;
+        grows.max(like_prague.min(libm::sqrt(params.growth_most / response * like_prague)))
     }
 }

@@ -27,13 +27,13 @@ params! {
         growth_queue: TimeDelta = ms(50), in 1e-3, 10.0, OURS, "Growth is so slow that twice this queue at most is there before it is seen";
         growth_most: f64 = 0.2, in 0.0, 10.0, OURS, "Largest growth in a response time";
         growth_patience: TimeDelta = ms(3000), in 0.0, 3600.0, OURS, "Growth is faster from so long without congestion on";
-        growth_gain: f64 = 0.1, in 0.0, 10.0, OURS, "By how much growth per second rises then, each second";
+        growth_gain: f64 = 0.2, in 0.0, 10.0, OURS, "By how much growth per second rises then, each second";
         head_room: f64 = 1.5, in 1.0, 100.0, OURS, "The rate grows to no more than this times the most that arrived of late";
         loss_margin: f64 = 0.02, in 0.0, 1.0, OURS, "Losses above the usual part by so much are congestion";
         loss_back_off: f64 = 0.85, in 0.1, 1.0, OURS, "Rate after losses";
         usual_loss_most: f64 = 0.2, in 0.0, 1.0, OURS, "No larger part of losses is usual";
         mark_back_off: f64 = 0.85, in 0.1, 1.0, OURS, "Rate after a classic mark";
-        l4s_growth_interval: TimeDelta = ms(25), in 1e-3, 10.0, OURS, "Where marks are answered in proportion the rate grows by a packet per interval in each";
+        l4s_growth_interval: TimeDelta = ms(25), in 1e-3, 10.0, OURS, "Where marks are answered in proportion the rate grows by a packet per interval in each round trip";
         l4s_gain: f64 = 0.0625, in 0.0, 1.0, OURS, "Weight of a round trip in the average part of marked bytes";
         media_part: f64 = 0.95, in 0.01, 1.0, OURS, "Target of the media as a part of the rate";
         queue_drain: TimeDelta = ms(500), in 1e-3, 60.0, OURS, "The encoder's target leaves room for the send queue to leave in this time";
@@ -47,6 +47,6 @@ params! {
     ordered target_bitrate_min <= target_bitrate_start, target_bitrate_start <= target_bitrate_max,
         target_bitrate_min <= target_bitrate_max, reorder_window <= reorder_window_max;
     profiles {
-        "default": "The values that its search found" => Params::default,
+        "default": "The values that a search found" => Params::default,
     }
 }

@@ -48,8 +48,8 @@ ccid2 rfc2861:
 ccid2 ns2: ack_at_once=false rtp=false discard_age=- header=32B
 ccid3 rfc4342: ack_vector=false
 ccid3 ns2: ack_vector=false ack_at_once=false rtp=false discard_age=- header=32B
-gcc draft:
 gcc libwebrtc:
+gcc draft:
 gcc libwebrtc-2012:
 nada rfc8698:
 tempo default:

@@ -22,7 +22,7 @@ ecn = "l4s"
 source = { kind = "trace-encoder", generator = "frames" }
 path = ["l"]
 [flows.wide]
-controller = "gcc"
+controller = { kind = "gcc", profile = "draft" }
 feedback = { format = "twcc" }
 source = { kind = "trace-encoder", generator = "frames" }
 path = ["l"]

@@ -13,7 +13,8 @@ const DEAF: [&str; 2] = ["fixed", "uncontrolled"];
 /// A flow of the tests of coupled groups: greedy, over the link `bottleneck`.
 pub fn flow(name: &str, controller: &str, transport: &str, more: &str) -> String {
     // SCReAM v1 and v2, GCC and NADA steer an encoder; a file would be held by the window alone, or leave at a pace above the target.
-    let (most, source) = match controller {
+    let (kind, _) = controller.split_once('"').unwrap_or((controller, ""));
+    let (most, source) = match kind {
         "scream" => {
             (", profile = \"rfc8298\", target_bitrate_max = \"20Mbps\"", "kind = \"cbr\", adaptive = true")
         }
@@ -88,14 +89,18 @@ fn band_of(a: &str, b: &str, kind: &str) -> Band {
             // A window during recovery takes nothing that is assigned, and BBR finds the link empty meanwhile.
             () if either(&["tahoe", "reno", "newreno"]) => band((0.0, f64::MAX), 0.0, 6.5),
             () if either(&["um", "urcp"]) => band((1.1, 5.8), 1.4, 9.5),
-            () if either(&["tempo"]) => band((0.8, 3.4), 2.2, 8.0),
+            () if either(&["tempo", "gcc"]) => band((0.8, 3.4), 2.2, 8.0),
             () => band((0.8, 3.4), 2.2, 8.5),
         };
     }
     match (a, b) {
-        // Both grow slowly from their first rates.
-        ("gcc", "gcc") => band((1.6, 2.3), 0.1, 0.5),
-        (_, _) if both(&["gcc", "scream"]) && a != b => band((1.8, 2.3), 0.6, 2.1),
+        // They grow slowly from their first rates.
+        ("gcc", "gcc") if exchange => band((1.6, 2.3), 0.1, 0.5),
+        (_, _) if exchange && both(&["gcc", "scream"]) && a != b => band((1.8, 2.3), 1.9, 5.5),
+        (_, _) if both(&["gcc", "um"]) && a != b => band((1.4, 2.95), 0.1, 0.5),
+        (_, _) if both(&["gcc", "urcp"]) && a != b => band((1.4, 2.95), 1.4, 4.3),
+        // A decrease takes a flow to a part of what arrived of its own, whatever it was assigned, and such a group is slow to give it back.
+        (_, _) if !exchange && either(&["gcc"]) => band((1.0, 2.85), 1.9, 7.0),
         // Each loss takes them back to slow start, while a rate finds the link empty.
         (_, _) if either(&["tahoe", "reno"]) && either(&RATES) => band((0.2, 5.5), 1.1, 6.0),
         (_, _) if either(&["tahoe", "reno"]) => band((1.6, 2.95), 1.9, 6.6),

@@ -44,6 +44,7 @@ mod shared_bottleneck;
 mod statistics;
 mod step_oracle;
 mod streams;
+mod tempo;
 mod threads;
 mod transfers;
 mod urcp;

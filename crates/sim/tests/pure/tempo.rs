@@ -1,0 +1,43 @@
+//! Tempo over a link whose marks begin at 2 ms of queue: how long the queue is, and what Prague has beside it.
+
+use crate::world::{flow, run};
+
+/// Throughput in Mbit/s and the 95th percentile of the wait in ms of a call that begins at a fifth of the rate.
+fn call(rate_mbps: u32, one_way_ms: u32, other: &str) -> (f64, f64) {
+    let outcome = run(&format!(
+        "duration = \"60s\"\nwarmup = \"10s\"\n[links.l]\nrate = \"{rate_mbps}Mbps\"\ndelay = \"{one_way_ms}ms\"\n\
+         queue = {{ limit = \"300ms\" }}\nmark = {{ kind = \"ramp\", low = \"2ms\", high = \"10ms\" }}\n\
+         [flows.f]\ncontroller = \"tempo\"\necn = \"l4s\"\npath = [\"l\"]\n\
+         bitrate = {{ min = \"200kbps\", start = \"{}kbps\", max = \"100Mbps\" }}\n\
+         source = {{ kind = \"trace-encoder\", generator = \"frames\", fps = 30 }}\n{other}",
+        200 * rate_mbps
+    ));
+    let found = flow(&outcome, "f");
+    (found.throughput_mbps.expect("it sends"), found.queue_delay_ms.p95.expect("packets arrived"))
+}
+
+/// Growth that went on from before the marks, or that did not follow the round trip, kept 79 to 130 ms at 2 Mbit/s and 16 to 44 at 10.
+#[test]
+fn marks_keep_the_queue_short() {
+    for (rate, most) in [(2, 70.0), (10, 18.0), (40, 10.0)] {
+        for one_way in [5, 20, 50] {
+            let (mbps, wait) = call(rate, one_way, "");
+            println!("{rate} Mbit/s, {one_way} ms: {mbps:.2} Mbit/s, p95 {wait:.1} ms");
+            assert!(wait < most && mbps > 0.8 * f64::from(rate), "{rate}, {one_way} ms: {mbps:.2}, {wait:.1} ms");
+        }
+    }
+}
+
+/// A call and Prague's bulk flow share the link, over any round trip.
+#[test]
+fn prague_beside_it_has_a_third_of_the_link_at_least() {
+    const PRAGUE: &str = "[flows.other]\ntransport = \"tcp\"\ncontroller = \"prague\"\nsource = { kind = \"bulk\" }\npath = [\"l\"]\nstart = \"5s\"\n";
+    for rate in [10, 40] {
+        for one_way in [5, 20, 50] {
+            let (mbps, wait) = call(rate, one_way, PRAGUE);
+            let share = mbps / f64::from(rate);
+            println!("{rate} Mbit/s, {one_way} ms: {share:.3} of the link, p95 {wait:.1} ms");
+            assert!((0.33..0.67).contains(&share), "{rate} Mbit/s, {one_way} ms: {share:.3} of the link");
+        }
+    }
+}
