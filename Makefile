@@ -161,6 +161,21 @@ webrtc: prerequisites ## Compile the example of a controller under str0m, which 
 own-controller: prerequisites ## Compile the example of a build with a controller of one's own
 	@CARGO_TARGET_DIR=$(CURDIR)/target cargo check --workspace --locked --quiet --manifest-path examples/own-controller/Cargo.toml
 
+# Whatever these controllers need is theirs alone: no crate and no package here depends on it.
+PEERS := target/peers
+.PHONY: peers
+peers: build ## Grade controllers of other projects beside the nearest ones here, in half an hour; needs Go as well
+	@command -v go >/dev/null || { echo "missing: Go 1.25 or newer" >&2; exit 1; }
+	cd peers && CARGO_TARGET_DIR=$(CURDIR)/$(PEERS) cargo build --locked --quiet
+	cd peers/pion && go test -c -o $(CURDIR)/$(PEERS)/pion .
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --upgrade --target $(PEERS)/aiortc -r peers/aiortc/requirements.txt
+	@rm -rf $(PEERS)/python && mkdir $(PEERS)/python && cp -RL python/paceline $(PEERS)/python
+	@cp $(PEERS)/debug/libpeers_extension.so $(PEERS)/python/paceline/_core.abi3.so
+	PYTHONPATH=$(PEERS)/python:$(PEERS)/aiortc $(BIN)/paceline scorecard \
+		quinn-newreno sack quinn-cubic s2n-cubic cubic cubic:quic quinn-bbr bbr s2n-bbr bbr3 \
+		goog-cc gcc:libwebrtc pion webrtc-rs gcc:draft aiortc gcc:libwebrtc-2012 \
+		--controller pion=$(PEERS)/pion --controller aiortc=peers/aiortc/remb.py:Remb --out out/peers
+
 .PHONY: bare-metal
 bare-metal: prerequisites
 	$(call needs_target,$(BARE))

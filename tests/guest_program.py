@@ -89,7 +89,7 @@ def told(behaviour: str, letter: bytes, number: int, now: float) -> None:
         elif behaviour == "nan":
             return send(answer(number, 1, float("nan")))
         elif behaviour == "bits":
-            return send(answer(number, 0x1F))
+            return send(answer(number, 0x3F))
         elif behaviour == "writes":
             print("now I adapt", flush=True)
     if behaviour == "wakes":

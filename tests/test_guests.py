@@ -439,3 +439,38 @@ def test_a_media_sender_fails_as_its_controller_does() -> None:
         assert sender.target_mbps(stream) == 1.0
         with pytest.raises(ControllerError, match="sent: target_mbps: found NaN"):
             sender.poll(0.0)
+
+
+def test_a_class_that_steers_media_probes_and_sees_the_packets_of_its_probe() -> None:
+    probed: list[int] = []
+
+    def sent(self: Any, now_s: float, packet: Any) -> dict[str, Any]:
+        if packet.probe is not None:
+            probed.append(packet.probe)
+        return {}
+
+    def start(self: Any, now_s: float) -> dict[str, Any]:
+        return {"target_mbps": 1.0, "probe": {"mbps": 3.0, "bytes": 12_000}}
+
+    run(made(start=start, sent=sent))
+    assert len(probed) >= 10
+    assert set(probed) == {1}
+
+
+def test_over_tcp_a_class_is_told_which_reports_say_no_round_trip() -> None:
+    told: list[bool] = []
+
+    def report(self: Any, now_s: float, packets: Any) -> dict[str, Any]:
+        told.extend(packet.ambiguous for packet in packets)
+        return {"window_bytes": 40_000}
+
+    link = {
+        "rate": "4Mbps",
+        "delay": "20ms",
+        "queue": {"kind": "droptail", "limit": "200ms"},
+        "loss": {"kind": "bernoulli", "ratio": 0.05},
+    }
+    flow = {"transport": "tcp", "controller": "mine", "source": {"kind": "bulk"}, "path": ["link"]}
+    scenario = {"duration": "10s", "links": {"link": link}, "flows": {"file": flow}}
+    run(made(steers="byte_stream", start=lambda self, now_s: {"window_bytes": 40_000}, report=report), scenario)
+    assert 0 < sum(told) < len(told) / 2

@@ -21,7 +21,7 @@ def answering(value: Any, method: str = "report") -> type[Any]:
     return made(**{method: lambda self, *told: value})
 
 
-NUMBERS = "target_mbps, pacing_mbps, window_bytes, next_timeout_s"
+NUMBERS = "target_mbps, pacing_mbps, window_bytes, next_timeout_s, probe"
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,9 @@ NUMBERS = "target_mbps, pacing_mbps, window_bytes, next_timeout_s"
         ({"next_timeout_s": -1}, "next_timeout_s: found -1, expected seconds of the run from 0 to"),
         ({"next_timeout_s": 1e300}, "next_timeout_s: found 1"),
         ({"next_timeout_s": 1}, "next_timeout_s: found a time, expected none: the controller does not hear timeout"),
+        ({"probe": 5}, 'probe: found 5, expected a dict such as {"mbps": 5.0, "bytes": 20000}'),
+        ({"probe": {"mbps": 5.0}}, "probe: found {'mbps': 5.0}, expected a dict such as"),
+        ({"probe": {"mbps": 0.0, "bytes": 100}}, "probe: mbps: found 0, expected Mbit/s above 0"),
         ({"target": 1}, f"found the key 'target', expected one of {NUMBERS}"),
         ({3: 1}, f"found the key 3, expected one of {NUMBERS}"),
         (None, 'found None, expected a dict such as {"target_mbps": 2.5}, or {} where nothing changes'),
@@ -154,7 +157,7 @@ def test_a_name_is_given_once(cli: Run) -> None:
     [
         ("version", "found version 2 of the messages, expected 1"),
         ("steers", "found that it steers 0x78, expected d, m or b"),
-        ("hears", "found the calls 0b11111111, expected the four lowest bits alone"),
+        ("hears", "found the calls 0b11111111, expected the five lowest bits alone"),
         ("answers-description", "expected a description (d)"),
         ("short-description", "found a message that ends within a field"),
         ("long-description", "found 4 bytes behind the last field of a message, expected none"),
@@ -186,7 +189,7 @@ def test_a_program_that_cannot_say_what_it_is_is_refused(behaviour: str, said: s
         ("describes", "expected an answer (a)"),
         ("complains", "the program says: I divide by zero"),
         ("nan", "target_mbps: found NaN, expected Mbit/s"),
-        ("bits", "found the fields 0b11111, expected the four lowest bits alone"),
+        ("bits", "found the fields 0b111111, expected the five lowest bits alone"),
         ("writes", "text for people belongs to standard error"),
     ],
 )

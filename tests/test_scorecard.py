@@ -2,19 +2,24 @@
 
 import json
 import math
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pandas as pd
 import pytest
 
+import paceline
 from conftest import ROOT, Run
 from paceline.comparison.contenders import contenders
-from paceline.errors import StudyError, UsageError
-from paceline.scorecard import cases, definition, grades, run
-from paceline.scorecard.cases import Rule
-from paceline.scorecard.figures import FigureSpec
-from paceline.scorecard.grades import FAILS, HOLDS, OPEN, Grade
+from paceline.errors import ControllerError, StudyError, UsageError
+from paceline.result import Result
+from paceline.scorecards import cases, definition, grades, run, twice
+from paceline.scorecards.cases import Rule
+from paceline.scorecards.figures import FigureSpec
+from paceline.scorecards.grades import FAILS, HOLDS, OPEN, Grade
 from paceline.studies.experiment import Context
 
 LITTLE = """\
@@ -303,8 +308,8 @@ def test_a_controller_from_outside_that_is_bad_is_said(
 def test_a_controller_that_never_returns_is_given_up(
     cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, no_guest_left: None
 ) -> None:
-    monkeypatch.setattr("paceline.scorecard.definition.PATIENCE_S", 0.2)
-    monkeypatch.setattr("paceline.scorecard.twice.PATIENCE_S", 0.2)
+    monkeypatch.setattr("paceline.scorecards.definition.PATIENCE_S", 0.2)
+    monkeypatch.setattr("paceline.scorecards.twice.PATIENCE_S", 0.2)
     (folder.parent / "own.py").write_text(GUEST.replace("BODY", "while True: time.sleep(0.01)"))
     known = ("--controller", "own=own.py:Own", "--cases", "mine", "--only", "little")
     done = cli("scorecard", "own", *known, "--out", "out", "--quiet")
@@ -480,3 +485,64 @@ def test_the_case_of_the_page_is_one(folder: Path, tmp_path: Path) -> None:
     assert [case.name for case in found] == ["little 50 ms", "little 200 ms"]
     entries = definition.entries(found, contenders(["scream", "cubic"]), [])
     run.try_figures(Context(definition.study(entries, tmp_path), (), True), entries)
+
+
+def test_the_function_answers_by_controller_section_and_case(folder: Path, tmp_path: Path) -> None:
+    result = paceline.scorecard(
+        ["mine=fixed,rate=1Mbps"], out=tmp_path / "out", cases=[folder], only=["little"], workers=1
+    )
+    assert result.controllers == ["mine"]
+    mine = result["mine"]
+    assert (mine["RFC 9743 6.3"], mine["all"]) == (Grade(2, 0, 0), Grade(2, 0, 0))
+    assert mine["little near"].word == HOLDS
+    assert {"all", "RFC 9743", "little far"} <= {*mine}
+    assert set(result.verdicts["case"]) == {"little near", "little far"}
+    with pytest.raises(KeyError, match="did you mean 'little near'"):
+        mine["little nar"]
+    with pytest.raises(KeyError, match="found controller 'yours', expected one of mine"):
+        result["yours"]
+    assert result.report.is_file()
+    with pytest.raises(UsageError, match="found no controller"):
+        paceline.scorecard([], out=tmp_path / "out")
+
+
+PROGRAM = f"{sys.executable} {ROOT / 'tests' / 'guest_program.py'}"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "said"),
+    [
+        ("dies", "the program ended (exit status: 3), expected an answer"),
+        ("killed", "the program ended (signal: 9 (SIGKILL)), expected an answer"),
+    ],
+)
+def test_a_program_that_ends_fails_its_cases(cli: Run, folder: Path, behaviour: str, said: str) -> None:
+    known = ("--controller", f"own={PROGRAM} {behaviour}", "--cases", "mine", "--only", "little")
+    done = cli("scorecard", "own", *known, "--out", "out", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert f"report: {said}" in " ".join(done.stdout.split())
+    assert "4 failed" in done.stdout
+
+
+@pytest.mark.long
+def test_a_program_that_does_not_answer_fails_its_cases(cli: Run, folder: Path) -> None:
+    known = ("--controller", f"own={PROGRAM} silent", "--cases", "mine", "--only", "little near")
+    done = cli("scorecard", "own", *known, "--out", "out", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert "the program did not answer for 10 s" in " ".join(done.stdout.split())
+
+
+def test_our_own_controllers_run_twice_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_once, count = twice._run, iter(range(20, 99))
+
+    def farther(entry: definition.Entry, data: Sequence[str]) -> Result:
+        """The run, over a path that is longer each time."""
+        delay = ("links.bottleneck.delay", f'"{next(count)}ms"')
+        return run_once(replace(entry, condition=replace(entry.condition, settings=(delay,))), data)
+
+    monkeypatch.setattr(twice, "_run", farther)
+    entries = definition.entries(cases.load(only=["8867-5.1"]).cases, contenders(["scream"]), [])
+    with pytest.raises(
+        ControllerError, match=r"controller scream: found another answer in a second run.*: at .* s, flow"
+    ):
+        twice.expect_alike(entries, [])

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from paceline.guests import Controllers, Program
     from paceline.probing import probe
     from paceline.result import Result
+    from paceline.scorecards.run import Scorecard
     from paceline.simulation import registry, run
     from paceline.studies.outcomes import StudyResult
     from paceline.studies.progress import State
@@ -65,6 +66,7 @@ __all__ = [
     "ReceiverHalf",
     "Result",
     "ScenarioError",
+    "Scorecard",
     "StudyError",
     "UsageError",
     "__version__",
@@ -72,6 +74,7 @@ __all__ = [
     "probe",
     "registry",
     "run",
+    "scorecard",
     "study",
 ]
 
@@ -87,6 +90,7 @@ _HOMES = {
     "Program": "paceline.guests",
     "ReceiverHalf": "paceline._core",
     "Result": "paceline.result",
+    "Scorecard": "paceline.scorecards.run",
     "__version__": "paceline.version",
     "probe": "paceline.probing",
     "registry": "paceline.simulation",
@@ -96,7 +100,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
-        calls = "run, compare, study, probe and registry are its calls, `help(paceline)` explains them"
+        calls = "run, compare, study, scorecard, probe and registry are its calls, `help(paceline)` explains them"
         raise AttributeError(f"module 'paceline' has no attribute {name!r}: {calls}", name=name)
     value: object = getattr(import_module(_HOMES.get(name, "paceline.errors")), name)
     globals()[name] = value
@@ -223,6 +227,68 @@ def compare(
             weights=weights,
             join=join,
             earlier=earlier,
+            workers=workers,
+            dask=dask,
+            fresh=fresh,
+            data=data,
+            progress=progress,
+        )
+
+
+def scorecard(
+    controllers: Sequence[ContenderLike],
+    *,
+    out: str | os.PathLike[str],
+    cases: Sequence[str | os.PathLike[str]] = (),
+    only: Sequence[str] = (),
+    workers: int | None = None,
+    dask: str | None = None,
+    fresh: bool = False,
+    data: str | os.PathLike[str] | None = None,
+    progress: Callable[[State], None] | None = None,
+    own: Controllers | None = None,
+) -> Scorecard:
+    """Grades controllers by the field's own tests.
+
+    `result["scream:robust"]["RFC 9743 5.1.2"]` is a controller's grade in a section, with `letter`, `holds` and
+    `count`; `result["scream:robust"]["8867-5.2"]` its outcome in a case, with `word`, `reasons` and `verdicts`.
+    `docs/scorecard.md` describes the cases and their judgement.
+
+    Args:
+        controllers: One or more, as `compare` takes them.
+        out: The folder that receives `report.html`, `verdicts.csv`, `grades.md` and `results.parquet`. Runs that an
+            earlier scorecard of the same cases finished there are taken over.
+        cases: Folders of further cases.
+        only: The cases to run, by their names, their files, or either with `*`; without it all.
+        workers: How many runs go at a time on this machine; without it one per core.
+        dask: The address (`host:port`) of the scheduler of a Dask cluster that runs them instead.
+        fresh: Whether what an earlier scorecard left in `out` is deleted.
+        data: Where trace and frame files are; without it the folder that `PACELINE_DATA` names.
+        progress: Called now and then with how far the scorecard is.
+        own: Controllers of one's own by name, as `paceline.run` takes them under `controllers`.
+
+    Raises:
+        UsageError: There is no controller, an argument is wrong, or `only` names no case.
+        ScenarioError: A controller, a profile or a parameter is wrong.
+        ControllerError: A controller answers otherwise in a second run of the same.
+        DataNotFound: A folder of cases or a trace is not there.
+        StudyError: A case is wrong, or `out` holds other results.
+        OutputError: `out` cannot be written, or another process does; what is finished is kept.
+    """
+    from pathlib import Path
+
+    from paceline.errors import expect_function
+    from paceline.guests import using
+    from paceline.scorecards.run import scorecard as run_scorecard
+
+    expect_function("progress", progress, "how far the scorecard is")
+
+    with using(own):
+        return run_scorecard(
+            controllers,
+            out=out,
+            folders=[Path(folder) for folder in cases],
+            only=only,
             workers=workers,
             dask=dask,
             fresh=fresh,

@@ -60,6 +60,7 @@ class SentPacket:
     sequence: int
     size: int
     app_limited: bool
+    probe: int | None
 
 @final
 class PacketResult:
@@ -70,6 +71,7 @@ class PacketResult:
     arrived_s: float | None
     arrived: bool
     marked: bool
+    ambiguous: bool
 
 def register_class(
     kind: str,

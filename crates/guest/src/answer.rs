@@ -8,6 +8,17 @@ const FASTEST_MBPS: f64 = 1e6;
 const LARGEST_WINDOW: f64 = 1e12;
 /// The latest time that an answer may name, in seconds.
 const LATEST_S: f64 = 1e9;
+/// The largest probe that an answer may ask for, in bytes.
+const LARGEST_PROBE: f64 = 1e9;
+
+/// A burst that a mind asks for, to learn whether the path carries its rate. A mind's probes are numbered from 1 in their order.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Burst {
+    /// Rate at which it is sent, in Mbit/s.
+    pub mbps: f64,
+    /// Bytes on the link that are sent: media first, padding for the rest.
+    pub bytes: f64,
+}
 
 /// A mind's answer to a call. An absent field stays as it was; an infinite one takes the limit away.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -20,6 +31,8 @@ pub struct Answer {
     pub window_bytes: Option<f64>,
     /// When the mind is to be woken, in seconds of the run; infinite: never.
     pub next_timeout_s: Option<f64>,
+    /// A probe to send.
+    pub probe: Option<Burst>,
 }
 
 /// A number of an answer, or none for an infinite one.
@@ -38,6 +51,7 @@ pub(crate) struct Checked {
     pub pacing: Option<Option<Bitrate>>,
     pub window: Option<Option<Bytes>>,
     pub timeout: Option<Option<Time>>,
+    pub probe: Option<(Bitrate, Bytes)>,
 }
 
 impl Answer {
@@ -59,7 +73,17 @@ impl Answer {
         }
         let window = number("window_bytes", self.window_bytes, (LARGEST_WINDOW, "bytes"))?;
         let timeout = number("next_timeout_s", self.next_timeout_s, (LATEST_S, "seconds of the run"))?;
+        let above_zero = |name: &str, value: f64, (most, unit): (f64, &str)| {
+            let expected =
+                || format!("probe: {name}: found {value}, expected {unit} above 0, at most {most:.0}");
+            (value > 0.0 && value <= most).then_some(value).ok_or_else(expected)
+        };
+        let burst = |Burst { mbps, bytes }| {
+            let bytes = above_zero("bytes", bytes, (LARGEST_PROBE, "bytes"))?;
+            Ok::<_, String>((rate(above_zero("mbps", mbps, MBPS)?), Bytes::new(bytes.ceil() as u64)))
+        };
         Ok(Checked {
+            probe: self.probe.map(burst).transpose()?,
             target,
             pacing,
             window: window.map(|window| window.map(|bytes| Bytes::new(bytes as u64))),

@@ -6,8 +6,8 @@ use crate::fault::{Failure, Fault, raise};
 use paceline_cc::guest::{Guest, GuestController, GuestParams};
 use paceline_cc::{
     Allowance, Assigned, CeResponse, Controller, DetectorConfig, FlowSetup, Limits, LossDetector, Offered,
-    Pacing, PacketsReport, Recovery, Report, SendQueueState, SentPacket, Snapshot, Status, Steers,
-    StreamChange, StreamId, TimeoutReason, Update,
+    Pacing, PacketsReport, Probe, Recovery, Report, SendQueueState, SentPacket, Snapshot, Status, Steers,
+    StreamChange, StreamId, TimeoutReason, Update, Verb,
 };
 use paceline_units::param::{ProfileHelp, Spec, Value};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
@@ -134,6 +134,7 @@ impl Guest for Outsider {
             kind: self.kind,
             hears: self.hears,
             retransmits: self.steers == Steers::ByteStream,
+            probes: self.steers == Steers::Media,
             settings: settings.collect(),
             setup: setup.clone(),
             maker: self.maker.clone(),
@@ -148,6 +149,8 @@ struct Recipe {
     hears: Hears,
     /// Whether the transport retransmits, and tells what left the flight.
     retransmits: bool,
+    /// Whether the transport sends probes: RTP alone does.
+    probes: bool,
     settings: Vec<Setting>,
     setup: FlowSetup,
     maker: Arc<dyn MindMaker>,
@@ -169,6 +172,8 @@ struct MindController {
     target: Option<Bitrate>,
     window: Option<Bytes>,
     timeout: Option<Time>,
+    /// Number of the last probe.
+    probe: u64,
     /// Time of the last wake-up, and how many there were at it.
     woken: (Time, u32),
     /// The application's limits of each stream, by its number.
@@ -272,6 +277,7 @@ impl MindController {
             target: None,
             window: None,
             timeout: None,
+            probe: 0,
             woken: (Time::ZERO, 0),
             limits: streams.map(Limits::none).collect(),
             flight,
@@ -315,6 +321,10 @@ impl MindController {
             let text = "next_timeout_s: found a time, expected none: the controller does not hear timeout";
             self.fail(now, call, Failure::new(text));
         }
+        if checked.probe.is_some() && !self.recipe.probes {
+            let text = "probe: found one, expected none: only a controller that steers media probes";
+            self.fail(now, call, Failure::new(text));
+        }
         self.take(checked)
     }
 
@@ -324,7 +334,7 @@ impl MindController {
 
     /// Takes what an answer says.
     fn take(&mut self, checked: Checked) -> Update {
-        let Checked { target, pacing, window, timeout } = checked;
+        let Checked { target, pacing, window, timeout, probe } = checked;
         if let Some(timeout) = timeout {
             self.timeout = timeout;
         }
@@ -332,7 +342,11 @@ impl MindController {
             self.window = window;
         }
         let pacing = pacing.map(|pacing| pacing.map_or(Pacing::Off, Pacing::Rate));
-        let update = Update { pacing, ..self.allowed(window.is_some()) };
+        let probe = probe.map(|(rate, bytes)| {
+            self.probe += 1;
+            Probe { id: self.probe, rate, bytes }
+        });
+        let update = Update { pacing, probe, ..self.allowed(window.is_some()) };
         match target {
             Some(target) => update.then(self.aim(target)),
             None => update,
@@ -475,6 +489,10 @@ impl Controller for MindController {
             update = update.then(self.call(now, "timeout", |mind| mind.timeout(now)));
         }
         update
+    }
+
+    fn verbs(&self) -> &'static [Verb] {
+        if self.recipe.probes { &[Verb::Probe] } else { &[] }
     }
 
     fn ce_response(&self) -> CeResponse {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::caught;
+use crate::{Burst, caught};
 use paceline_cc::PacketResult;
 use paceline_cc::guest::GuestController;
 use paceline_units::Ecn;
@@ -199,4 +199,25 @@ fn another_panic_goes_on() {
     let other =
         std::panic::catch_unwind(|| caught(|| std::panic::resume_unwind(Box::new("another"))).map(|()| 0));
     assert_eq!(other.expect_err("not ours").downcast_ref(), Some(&"another"));
+}
+
+#[test]
+fn a_probe_has_the_next_number_and_goes_over_media_alone() {
+    let probing = |mbps, bytes| Answer { probe: Some(Burst { mbps, bytes }), ..Answer::default() };
+    let asked = [probing(5.0, 20_000.0), probing(10.0, 1.5)];
+    let mut own = controller(Steers::Media, Hears::default(), &asked);
+    assert_eq!(own.verbs(), [Verb::Probe]);
+    let probe =
+        |id, kbps, bytes| Some(Probe { id, rate: Bitrate::from_kbps(kbps), bytes: Bytes::new(bytes) });
+    assert_eq!(offer(&mut own).probe, probe(1, 5000, 20_000));
+    assert_eq!(report(&mut own, Time::from_secs_f64(1.0), &[]).probe, probe(2, 10_000, 2));
+    for (steers, answer, said) in [
+        (Steers::Datagrams, probing(5.0, 1.0), "probe: found one, expected none"),
+        (Steers::Media, probing(0.0, 1.0), "probe: mbps: found 0, expected Mbit/s above 0"),
+        (Steers::Media, probing(1.0, f64::NAN), "probe: bytes: found NaN, expected bytes above 0"),
+    ] {
+        let mut own = controller(steers, Hears::default(), &[answer]);
+        let fault = caught(|| offer(&mut own)).expect_err("a fault");
+        assert!(fault.failure.text.starts_with(said), "{}", fault.failure.text);
+    }
 }

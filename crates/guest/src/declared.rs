@@ -2,6 +2,7 @@
 
 use paceline_cc::Steers;
 use paceline_units::param::{Kind, Need, Spec, Value};
+use paceline_units::{Bitrate, Bytes, TimeDelta};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -27,6 +28,8 @@ pub struct Hears {
     pub recovery: bool,
     /// [`Mind::assigned`](crate::Mind::assigned).
     pub assigned: bool,
+    /// Whether a program is told of packets sent without being waited for: what it answers then holds from its next answer on.
+    pub unanswered: bool,
 }
 
 /// A kind of controller from outside.
@@ -53,6 +56,20 @@ fn typed(text: &str) -> (Kind, Value) {
     let read = |kind: Kind| Spec { kind, range: ANY, ..Spec::by_hand("", "", "", "") }.read(text).ok();
     let known = KINDS.into_iter().find_map(|kind| Some((kind, read(kind)?)));
     known.unwrap_or((Kind::Text("text", "a text"), Value::Text(text.into())))
+}
+
+impl Declared {
+    /// The value that a number of the messages means: seconds, Mbit/s, bytes, or a number without unit.
+    pub(crate) fn of_number(&self, number: f64) -> Value {
+        match typed(&self.value).1 {
+            Value::Time(_) => Value::Time(TimeDelta::from_secs_f64(number)),
+            Value::Rate(_) => Value::Rate(Bitrate::from_bps_f64(number * 1e6)),
+            Value::Size(_) => Value::Size(Bytes::new(number as u64)),
+            Value::Count(_) => Value::Count(number as u64),
+            Value::Flag(_) => Value::Flag(number != 0.0),
+            _ => Value::Ratio(number),
+        }
+    }
 }
 
 /// The parameters as a registry holds them, for as long as the program runs, and their usual values.

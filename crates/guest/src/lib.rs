@@ -12,7 +12,7 @@ mod fault;
 #[cfg(unix)]
 pub mod program;
 
-pub use answer::Answer;
+pub use answer::{Answer, Burst};
 pub use controller::{Mind, MindMaker, Setting, guest};
 pub use declared::{Declared, Description, Hears};
 pub use fault::{Failure, Fault, caught, raise};

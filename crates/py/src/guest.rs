@@ -5,7 +5,7 @@ use paceline_cc::guest::{guests, register_guest, withdraw};
 use paceline_cc::{Assigned, FlowSetup, PacketsReport, SentPacket as Sent, Status, Steers};
 use paceline_guest::program::program;
 use paceline_guest::{
-    Answer, Declared, Description, Failure, Fault, Hears, Mind, MindMaker, Setting, caught, guest,
+    Answer, Burst, Declared, Description, Failure, Fault, Hears, Mind, MindMaker, Setting, caught, guest,
 };
 use paceline_units::param::Value;
 use paceline_units::{Bytes, Time};
@@ -25,6 +25,8 @@ pub struct SentPacket {
     size: u64,
     /// Whether the application, not the controller, limits the sender: nothing more waits.
     app_limited: bool,
+    /// Number of the probe that the packet is part of.
+    probe: Option<u64>,
 }
 
 /// The receiver's word on a packet.
@@ -44,6 +46,8 @@ pub struct PacketResult {
     arrived: bool,
     /// Whether it arrived marked CE.
     marked: bool,
+    /// Whether no round trip follows from the report: it covers a packet that was sent again.
+    ambiguous: bool,
 }
 
 /// The facts of a flow that its controller is told when it is made.
@@ -135,7 +139,7 @@ where
 }
 
 /// The names of an answer.
-const NAMES: &str = "target_mbps, pacing_mbps, window_bytes, next_timeout_s";
+const NAMES: &str = "target_mbps, pacing_mbps, window_bytes, next_timeout_s, probe";
 
 fn read(answer: &Bound<'_, PyAny>) -> Result<Answer, Failure> {
     let Ok(answer) = answer.cast::<PyDict>() else {
@@ -146,6 +150,10 @@ fn read(answer: &Bound<'_, PyAny>) -> Result<Answer, Failure> {
     for (name, value) in answer.iter() {
         let unknown = || Failure::new(format!("found the key {}, expected one of {NAMES}", shown(&name)));
         let text = name.cast::<PyString>().ok().and_then(|name| name.to_str().ok());
+        if text == Some("probe") {
+            read.probe = Some(burst(&value)?);
+            continue;
+        }
         let (place, takes_none) = match text {
             Some("target_mbps") => (&mut read.target_mbps, false),
             Some("pacing_mbps") => (&mut read.pacing_mbps, true),
@@ -164,14 +172,25 @@ fn read(answer: &Bound<'_, PyAny>) -> Result<Answer, Failure> {
     Ok(read)
 }
 
+/// A probe that an answer asks for.
+fn burst(value: &Bound<'_, PyAny>) -> Result<Burst, Failure> {
+    let field = |name: &str| value.cast::<PyDict>().ok()?.get_item(name).ok()??.extract::<f64>().ok();
+    let is_whole = value.cast::<PyDict>().is_ok_and(|table| table.len() == 2);
+    let (Some(mbps), Some(bytes), true) = (field("mbps"), field("bytes"), is_whole) else {
+        const EXPECTED: &str = "a dict such as {\"mbps\": 5.0, \"bytes\": 20000}";
+        return Err(Failure::new(format!("probe: found {}, expected {EXPECTED}", shown(value))));
+    };
+    Ok(Burst { mbps, bytes })
+}
+
 impl Mind for PythonMind {
     fn start(&mut self, now: Time) -> Result<Answer, Failure> {
         Python::attach(|py| ask(py, self.start.as_ref(), || Ok((now.as_secs_f64(),))))
     }
 
     fn sent(&mut self, now: Time, packet: &Sent) -> Result<Answer, Failure> {
-        let Sent { stream, sequence, size, app_limited, .. } = *packet;
-        let packet = SentPacket { stream: stream.0, sequence, size: size.as_u64(), app_limited };
+        let Sent { stream, sequence, size, app_limited, probe } = *packet;
+        let packet = SentPacket { stream: stream.0, sequence, size: size.as_u64(), app_limited, probe };
         Python::attach(|py| ask(py, self.sent.as_ref(), || Ok((now.as_secs_f64(), Py::new(py, packet)?))))
     }
 
@@ -189,6 +208,7 @@ impl Mind for PythonMind {
                 arrived_s: arrived.map(Time::as_secs_f64),
                 arrived: is_here,
                 marked: ecn.is_some_and(|ecn| ecn.is_ce()),
+                ambiguous: report.ambiguous,
             }
         };
         Python::attach(|py| {
@@ -250,6 +270,7 @@ pub fn register_class(
         timeout: hear("timeout"),
         recovery: hear("recovery"),
         assigned: hear("assigned"),
+        unanswered: false,
     };
     let declared = |(name, value, help)| Declared { name, value, help };
     let parameters = parameters.into_iter().map(declared).collect();

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
@@ -60,6 +60,10 @@ class Band:
     optional: bool = False
     """Whether a run may be without the figure."""
 
+    def without_distance(self) -> Band:
+        """The band where there is no earlier figure."""
+        return replace(self, within=None)
+
 
 @dataclass(frozen=True)
 class Case:
@@ -73,6 +77,17 @@ class Case:
     """Figures that are computed from a run, as a study has them; in the summary they stand under `metrics`."""
 
 
+class Scorecard(Spec, frozen=True, kw_only=True):
+    """The scorecard that a check runs in place of scenarios."""
+
+    controllers: tuple[str, ...]
+    """Controllers as `paceline scorecard` takes them."""
+    only: tuple[str, ...] = ()
+    """The cases by their names, their files, or either with `*`; all without it."""
+    cases: tuple[str, ...] = ()
+    """Folders of further cases, beside the check."""
+
+
 @dataclass(frozen=True)
 class Check:
     """Everything that a check runs and judges."""
@@ -83,6 +98,11 @@ class Check:
     """The folder of earlier figures that the file names."""
     text: str = ""
     """The file."""
+    scorecard: Scorecard | None = None
+    bands: tuple[Band, ...] = ()
+    """The bands of a scorecard."""
+    folder: Path = Path()
+    """The folder of the file."""
 
     @property
     def needs_earlier(self) -> bool:
@@ -107,7 +127,8 @@ class _Scenario(Named, frozen=True, kw_only=True):
 class _Definition(Spec, frozen=True, kw_only=True):
     scenario: str | None = None
     scenarios: Settings = {}
-    seeds: int | list[int] = SEEDS
+    scorecard: Scorecard | None = None
+    seeds: int | list[int] | None = None
     set: Settings = {}
     bands: Settings = {}
     metrics: Settings = {}
@@ -143,11 +164,15 @@ def _check(path: Path, table: Mapping[str, Any], data: Path | None, text: str) -
     if said.scenario is not None:
         stem = Path(said.scenario).stem
         named = {stem: _Scenario(name=stem, file=said.scenario)}
+    against = None if said.against is None else path.parent / said.against
+    if said.scorecard is not None:
+        return Check(path.stem, (), against, text, said.scorecard, _of_scorecard(said, bool(named)), path.parent)
     if not named:
-        raise DefinitionError("", 'found no scenario, expected scenario = "call.toml", or a table [scenarios.NAME]')
+        expected = 'scenario = "call.toml", a table [scenarios.NAME], or [scorecard]'
+        raise DefinitionError("", f"found no scenario, expected {expected}")
     of_all = dict(_bands("bands", said.bands))
     metrics = read_all("metrics", said.metrics, MetricSpec)
-    seeds = _seeds(said.seeds)
+    seeds = _seeds(SEEDS if said.seeds is None else said.seeds)
     cases = []
     for name, one in named.items():
         key = "scenario" if said.scenario is not None else f"scenarios.{name}.file"
@@ -156,8 +181,26 @@ def _check(path: Path, table: Mapping[str, Any], data: Path | None, text: str) -
             raise DefinitionError(f"scenarios.{name}", "found no band, expected some in [bands] or its own `bands`")
         scenario = _scenario(key, path.parent / one.file, {**said.set, **one.set}, data)
         cases.append(Case(name, scenario, seeds, tuple(bands.values()), metrics))
-    against = None if said.against is None else path.parent / said.against
     return Check(path.stem, tuple(cases), against, text)
+
+
+def _of_scorecard(said: _Definition, has_scenarios: bool) -> tuple[Band, ...]:
+    """The bands of a check of a scorecard, whose cases say all else."""
+    for key, found in (
+        ("scenarios", has_scenarios),
+        ("seeds", said.seeds is not None),
+        ("set", said.set),
+        ("metrics", said.metrics),
+    ):
+        if found:
+            raise DefinitionError(key, "found it beside [scorecard], whose cases say it: expected one of them")
+    bands = dict(_bands("bands", said.bands))
+    for name, band in bands.items():
+        if band.statistic != "each":
+            raise DefinitionError(
+                f"bands.{name}.statistic", f"found {band.statistic!r}, expected none: a case has means"
+            )
+    return tuple(bands.values())
 
 
 def _scenario(key: str, file: Path, changes: Settings, data: Path | None) -> ScenarioText:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
-from typing import Any
+from typing import Any, TypeVar
 
 from paceline.checks.definition import Band, Case
 from paceline.checks.earlier import Earlier
@@ -13,6 +13,8 @@ from paceline.errors import one_of
 from paceline.studies.estimates import short
 from paceline.studies.spec import DefinitionError
 
+Seed = TypeVar("Seed", int, None)
+"""A seed, or None for a figure of all seeds together."""
 _STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {"mean": fmean, "median": median, "min": min, "max": max}
 
 
@@ -116,7 +118,7 @@ def judged(case: Case, band: Band, runs: Mapping[int, Mapping[str, Any]], earlie
         values = {seed: one.get(path) for seed, one in own.items()}
         bases = {seed: one.get(path) for seed, one in before.items()}
         if not (band.optional and all(one is None for one in (*values.values(), *bases.values()))):
-            found.append(_verdict(case.name, path, band, values, bases))
+            found.append(verdict(case.name, path, band, values, bases))
     return found
 
 
@@ -127,13 +129,24 @@ def _recorded(earlier: Earlier, run: tuple[str, int], path: str, where: str) -> 
         raise DefinitionError(where, f"in {earlier.folder}: {str(error).removeprefix(f'{where}: ')}") from None
 
 
-def _verdict(
+def verdict(
     scenario: str,
     path: str,
     band: Band,
-    values: Mapping[int, float | None],
-    bases: Mapping[int, float | None],
+    values: Mapping[Seed, float | None],
+    bases: Mapping[Seed, float | None],
+    reasons: Sequence[str] = (),
 ) -> Verdict:
+    """The verdict on a figure.
+
+    Args:
+        scenario: The scenario or controller.
+        path: The figure.
+        band: Its band.
+        values: The figure by seed.
+        bases: The earlier figure by seed; empty where there is none.
+        reasons: Said, if the band does not hold, of a figure without seeds.
+    """
     title = path if band.statistic == "each" else f"{path}, {band.statistic}"
     if band.statistic != "each":
         over = _STATISTICS[band.statistic]
@@ -143,13 +156,16 @@ def _verdict(
         told, base = _span([_over(over, values)]), [_over(over, bases)] if bases else []
     else:
         outsides = {seed: _outside(band, value, bases.get(seed), bool(bases)) for seed, value in values.items()}
-        details = [f"seed {seed}: {said}" for seed, said in outsides.items() if said]
+        said_of = [(seed, said) for seed, said in outsides.items() if said]
+        details = [f"seed {seed}: {said}" for seed, said in said_of if seed is not None]
+        details += [reason for seed, _ in said_of if seed is None for reason in reasons]
         seed = next((seed for seed, said in outsides.items() if said), None)
         told, base = _span(list(values.values())), list(bases.values())
-    return Verdict(scenario, title, _expected(band, base), told, not details, tuple(details), seed)
+    holds = not outside if band.statistic != "each" else not any(outsides.values())
+    return Verdict(scenario, title, _expected(band, base), told, holds, tuple(details), seed)
 
 
-def _over(over: Callable[[Sequence[float]], float], values: Mapping[int, float | None]) -> float | None:
+def _over(over: Callable[[Sequence[float]], float], values: Mapping[Seed, float | None]) -> float | None:
     """The statistic over all seeds; None where a seed has no figure."""
     present = [value for value in values.values() if value is not None]
     return over(present) if present and len(present) == len(values) else None

@@ -43,6 +43,13 @@ def check(
         UsageError: Arguments contradict each other.
         OutputError: `record` cannot be written.
     """
+    if file is not None and (of_file := load(file, data)).scorecard is not None:
+        from paceline.scorecards import bands
+
+        if within is not None:
+            raise UsageError("--within: found it beside FILE, expected `within` of its bands")
+        with told_with_line(file, of_file.text):
+            return bands.check(of_file, against=against, record=record, data=data, progress=progress)
     folder = None if record is None else OutputFolder(record)
     if file is None:
         if against is None:
@@ -56,7 +63,7 @@ def check(
     else:
         if within is not None:
             raise UsageError("--within: found it beside FILE, expected `within` of its bands")
-        wanted = load(file, data)
+        wanted = of_file
         before = _recorded(file, wanted, against, is_recording=folder is not None)
         where = file
     with told_with_line(where, wanted.text):
@@ -115,7 +122,7 @@ def _run(
         runs = {seed: summaries[case.name, seed] for seed in case.seeds if (case.name, seed) in summaries}
         for band in case.bands:
             is_told = before is not None or band.min is not None or band.max is not None
-            found = judged(case, band if before else replace(band, within=None), runs, before)
+            found = judged(case, band if before else band.without_distance(), runs, before)
             verdicts += found if is_told else []
     return summaries, failed, verdicts
 

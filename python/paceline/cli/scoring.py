@@ -14,14 +14,14 @@ from paceline.cli.sweep_options import ScorecardOptions
 from paceline.cli.tables import table_of
 from paceline.errors import UsageError, printable
 from paceline.outputs import replace_file
-from paceline.scorecard import gate
-from paceline.scorecard.cases import documents
-from paceline.scorecard.grades import HOLDS
-from paceline.scorecard.run import scorecard
+from paceline.scorecards import gate
+from paceline.scorecards.cases import documents
+from paceline.scorecards.grades import HOLDS
+from paceline.scorecards.run import scorecard
 
 if TYPE_CHECKING:
     from paceline.checks.judge import Judged
-    from paceline.scorecard.run import Scorecard
+    from paceline.scorecards.run import Scorecard
 
 REASONS = 40
 """Cases that do not hold whose reasons are printed; the report has all."""

@@ -4,8 +4,10 @@
 //! time and changes no figure.
 
 mod message;
+mod serve;
 
 pub use message::VERSION;
+pub use serve::serve;
 
 use crate::answer::Answer;
 use crate::controller::{Mind, MindMaker, Setting, guest};
@@ -35,6 +37,8 @@ struct Process {
     /// Closed when the program is told to end.
     input: Option<ChildStdin>,
     output: ChildStdout,
+    /// Messages without an answer that leave with the next one that has one.
+    unsent: Vec<u8>,
     /// Bytes that were read of the next message.
     unread: Vec<u8>,
     /// The number of the last event.
@@ -61,17 +65,20 @@ pub fn program(kind: &str, command: &[String], version: &str) -> Result<Arc<dyn 
         hears: described.hears,
         parameters: described.parameters,
     };
-    Ok(guest(&description, Starter { command: command.to_vec() }))
+    Ok(guest(&description, Starter { command: command.to_vec(), unanswered: described.hears.unanswered }))
 }
 
 struct Starter {
     command: Vec<String>,
+    /// Whether the program is told of packets sent without being waited for.
+    unanswered: bool,
 }
 
 impl MindMaker for Starter {
     fn make(&self, settings: &[Setting], setup: &FlowSetup) -> Result<Box<dyn Mind>, Failure> {
         let process = Process::start(&self.command)?;
-        Ok(Box::new(Program { process, setup: setup.clone(), settings: settings.to_vec() }))
+        let (setup, settings) = (setup.clone(), settings.to_vec());
+        Ok(Box::new(Program { process, setup, settings, unanswered: self.unanswered }))
     }
 }
 
@@ -95,13 +102,15 @@ impl Process {
         for end in [input.as_fd(), output.as_fd()] {
             ioctl_fionbio(end, true).map_err(|error| failed(error.to_string()))?;
         }
-        Ok(Process { child, input: Some(input), output, unread: Vec::new(), number: 0 })
+        Ok(Process { child, input: Some(input), output, unsent: Vec::new(), unread: Vec::new(), number: 0 })
     }
 
     /// Sends a message and reads the one that answers it.
     fn ask(&mut self, message: Outgoing) -> Result<Message, Failure> {
         let due = deadline();
-        self.send(&message.bytes(), due)?;
+        let mut bytes = std::mem::take(&mut self.unsent);
+        bytes.extend(message.bytes());
+        self.send(&bytes, due)?;
         let length = loop {
             if let Some(length) =
                 self.unread.first_chunk::<4>().map(|length| u32::from_le_bytes(*length) as usize)
@@ -127,6 +136,16 @@ impl Process {
                 Err(Failure::new(format!("found {more} bytes that nobody asked for behind the answer")))
             }
         }
+    }
+
+    /// Sends a message that has no answer, some together.
+    fn tell(&mut self, message: Outgoing) -> Result<(), Failure> {
+        self.unsent.extend(message.bytes());
+        if self.unsent.len() < LONGEST {
+            return Ok(());
+        }
+        let bytes = std::mem::take(&mut self.unsent);
+        self.send(&bytes, deadline())
     }
 
     fn send(&mut self, mut bytes: &[u8], due: Instant) -> Result<(), Failure> {
@@ -223,6 +242,7 @@ struct Program {
     process: Process,
     setup: FlowSetup,
     settings: Vec<Setting>,
+    unanswered: bool,
 }
 
 impl Program {
@@ -246,6 +266,11 @@ impl Mind for Program {
     }
 
     fn sent(&mut self, now: Time, packet: &SentPacket) -> Result<Answer, Failure> {
+        if self.unanswered {
+            self.process.number += 1;
+            self.process.tell(Outgoing::sent(self.process.number, now, packet))?;
+            return Ok(Answer::default());
+        }
         self.event(|number| Outgoing::sent(number, now, packet))
     }
 

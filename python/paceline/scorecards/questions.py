@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +38,20 @@ class Document(Spec, frozen=True, kw_only=True):
     def by_name(self) -> dict[str, Question]:
         """Its questions by their names."""
         return {self.called(one): one for one in self.questions}
+
+
+ALL = "all"
+"""The name of the grade over all cases."""
+
+
+def sections(documents: Iterable[Document]) -> dict[str, set[str]]:
+    """The questions of each grade by its name: of all documents, of each, and of each of its sections."""
+    own = {one.name: {*one.by_name} for one in documents}
+    found = {ALL: {name for names in own.values() for name in names}}
+    for document, names in own.items():
+        found[document] = names
+        found |= {name: {name} for name in names}
+    return found
 
 
 def documents_of(folder: Path) -> tuple[Document, ...]:

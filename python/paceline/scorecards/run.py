@@ -15,9 +15,9 @@ from paceline.comparison.definition import write_scenarios
 from paceline.errors import UsageError
 from paceline.outputs import OutputFolder
 from paceline.scenario import data_folders
-from paceline.scorecard import cases, definition, gate, grades, report, twice
-from paceline.scorecard.grades import Card
-from paceline.scorecard.text import text
+from paceline.scorecards import cases, definition, gate, grades, report, twice
+from paceline.scorecards.grades import Card, Graded
+from paceline.scorecards.text import text
 from paceline.studies import experiment, results
 from paceline.studies.engine import run_rows
 from paceline.studies.experiment import Context
@@ -34,6 +34,20 @@ class Scorecard:
     card: Card
     state: State
     remade: tuple[str, ...] = ()
+
+    def __getitem__(self, controller: str) -> Graded:
+        """One controller's grades by section and outcomes by case."""
+        return self.card.of(controller)
+
+    @property
+    def controllers(self) -> list[str]:
+        """The controllers by their labels."""
+        return list(self.card.controllers)
+
+    @property
+    def verdicts(self) -> pd.DataFrame:
+        """A row for each figure of each controller in each case."""
+        return gate.verdicts(self.card)
 
     @property
     def report(self) -> Path:

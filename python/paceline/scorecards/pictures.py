@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from paceline.plots.style import shortened
 from paceline.plots.styles import SCREEN, drawn_as
 from paceline.plots.vocabulary import Look, looks
-from paceline.scorecard.definition import Entry
+from paceline.scorecards.definition import Entry
 
 if TYPE_CHECKING:
     import numpy as np

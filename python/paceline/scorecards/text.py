@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from paceline.scorecard.cases import Case
-from paceline.scorecard.grades import Card, Outcome
+from paceline.scorecards.cases import Case
+from paceline.scorecards.grades import Card, Outcome
 from paceline.studies.progress import State
 from paceline.version import __version__
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from paceline.scorecard.cases import Case, Deck, Rule
-from paceline.scorecard.definition import Entry, kind_of
-from paceline.scorecard.questions import Document, Question
+from paceline.errors import one_of
+from paceline.scorecards.cases import Case, Deck, Rule
+from paceline.scorecards.definition import Entry, kind_of
+from paceline.scorecards.questions import Document, Question
 from paceline.studies.estimates import half_interval, short
 
 if TYPE_CHECKING:
@@ -167,14 +168,22 @@ class Card:
 
     def cases(self, document: Document, question: Question | None = None) -> list[Case]:
         """The cases that answer a question, or any of a document."""
-        if question is not None:
-            return [case for case in self.deck.cases if document.called(question) in case.answers]
-        return [case for case in self.deck.cases if document.by_name.keys() & set(case.answers)]
+        return self.deck.sections[document.name if question is None else document.called(question)]
 
     def grade(self, controller: str, document: Document | None = None, question: Question | None = None) -> Grade:
         """The grade of a controller at a question, in a document, or in all cases."""
         cases = self.deck.cases if document is None else self.cases(document, question)
         return grade(found for case in cases if (found := self.at(case, controller)) is not None)
+
+    def of(self, controller: str) -> Graded:
+        """Grades and outcomes of one controller.
+
+        Raises:
+            KeyError: It is not in the card.
+        """
+        if controller not in self.controllers:
+            raise KeyError(f"found controller {controller!r}, {one_of(controller, list(self.controllers))}")
+        return Graded(self, controller)
 
     def unasked(self, document: Document) -> list[Question]:
         """The questions of a document that no case answers for any of the controllers."""
@@ -183,3 +192,36 @@ class Card:
             for one in document.questions
             if not any(self.at(case, label) for case in self.cases(document, one) for label in self.controllers)
         ]
+
+
+@dataclass(frozen=True)
+class Graded(Mapping[str, Grade | Outcome]):
+    """One controller in a card: grades by section (`"RFC 9743"`, `"RFC 9743 5.1.2"`, `"all"`), outcomes by case."""
+
+    card: Card
+    controller: str
+
+    def __getitem__(self, name: str) -> Grade | Outcome:
+        found = self.grades.get(name) or self.cases.get(name)
+        if found is None:
+            raise KeyError(f"found {name!r}, {one_of(name, list(self))}")
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self.grades, *self.cases))
+
+    def __len__(self) -> int:
+        return len(self.grades) + len(self.cases)
+
+    @cached_property
+    def grades(self) -> dict[str, Grade]:
+        """Grades by the names of documents and sections."""
+        return {
+            name: grade(self.cases[case.name] for case in cases if case.name in self.cases)
+            for name, cases in self.card.deck.sections.items()
+        }
+
+    @cached_property
+    def cases(self) -> dict[str, Outcome]:
+        """Outcomes by the names of cases."""
+        return {one.case.name: one for one in self.card.outcomes if one.controller == self.controller}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paceline.plots.styles import SCREEN
-from paceline.scorecard import pictures
-from paceline.scorecard.cases import Case, CaseFile
-from paceline.scorecard.grades import FAILS, GRADES, HOLDS, OPEN, Card, Grade, Outcome, Verdict
+from paceline.scorecards import pictures
+from paceline.scorecards.cases import Case, CaseFile
+from paceline.scorecards.grades import FAILS, GRADES, HOLDS, OPEN, Card, Grade, Outcome, Verdict
 from paceline.studies.markdown import Cells
 from paceline.studies.progress import State
 from paceline.studies.report import page

@@ -12,8 +12,8 @@ import pandas as pd
 from paceline import disk
 from paceline.checks.judge import Judged, Verdict
 from paceline.errors import DataNotFound, StudyError, UsageError, one_of
-from paceline.scorecard.grades import GRADES, HOLDS, OPEN, Card, Grade, Word
-from paceline.scorecard.questions import Document
+from paceline.scorecards.grades import GRADES, HOLDS, OPEN, Card, Word
+from paceline.scorecards.questions import Document, sections
 from paceline.studies.spec import DefinitionError, Spec, expect_known, read, told_with_line
 from paceline.toml import decoded, loads
 
@@ -60,14 +60,9 @@ def read_required(path: Path, documents: Sequence[Document]) -> Required:
         if not found.grades and not found.holds:
             raise DefinitionError("", "found neither `grades` nor `holds`, expected one")
         for name, letter in found.grades.items():
-            expect_known(f"grades.{name}", name, ("all", *_named(documents)))
+            expect_known(f"grades.{name}", name, sections(documents))
             expect_known(f"grades.{name}", letter, LETTERS)
         return found
-
-
-def _named(documents: Sequence[Document]) -> list[str]:
-    """The names that grades can be required of: documents, and their sections."""
-    return [name for document in documents for name in (document.name, *document.by_name)]
 
 
 def judged(card: Card, runs: int, require: Path | None, against: Path | None) -> Judged:
@@ -77,7 +72,7 @@ def judged(card: Card, runs: int, require: Path | None, against: Path | None) ->
         StudyError: A file is wrong, or a rule is another one than in the earlier scorecard.
     """
     found = [*(_required(card, require) if require is not None else ())]
-    found += _kept(card, against) if against is not None else ()
+    found += kept(card, against) if against is not None else ()
     told = "" if against is None else str(against)
     return Judged("scorecard", tuple(found), (), runs, told)
 
@@ -86,10 +81,10 @@ def _required(card: Card, path: Path) -> Iterator[Verdict]:
     wanted = read_required(path, card.deck.documents)
     for label in card.controllers:
         for name, letter in wanted.grades.items():
-            own = _grade(card, label, name)
+            own = card.of(label).grades[name]
             holds = bool(own.letter) and LETTERS.index(own.letter) <= LETTERS.index(letter)
             yield Verdict(label, name, f"{letter} or better", own.said or "not asked", holds)
-        outcomes = {one.case.name: one for one in card.outcomes if one.controller == label}
+        outcomes = card.of(label).cases
         files = {name: one.case.file.name for name, one in outcomes.items()}
         for pattern in wanted.holds:
             cases = [name for name in outcomes if matching([name, files[name]], pattern)]
@@ -100,28 +95,31 @@ def _required(card: Card, path: Path) -> Iterator[Verdict]:
                 yield Verdict(label, name, HOLDS, own_case.word, own_case.word == HOLDS, tuple(own_case.reasons))
 
 
-def _grade(card: Card, label: str, name: str) -> Grade:
-    if name == "all":
-        return card.grade(label)
-    for document in card.deck.documents:
-        if name == document.name:
-            return card.grade(label, document)
-        if name in document.by_name:
-            return card.grade(label, document, document.by_name[name])
-    raise KeyError(name)
+def read_verdicts(folder: Path) -> pd.DataFrame:
+    """The rows that `verdicts` gave an earlier scorecard.
 
-
-def _kept(card: Card, folder: Path) -> Iterator[Verdict]:
-    """Whether each case is as good as it was; cases that one of the two does not have are left out."""
+    Raises:
+        DataNotFound: There is no scorecard.
+        StudyError: They are damaged.
+    """
     path = folder / VERDICTS
     if not disk.is_file(path):
         raise DataNotFound(f"--against {folder}: found no {VERDICTS} there, expected the folder of a scorecard")
     try:
         table = pd.read_csv(path)
-        words = dict(zip(zip(table["case"], table["controller"], strict=True), table["case_verdict"], strict=True))
-        before = table.set_index(KEYS)[["min", "max"]]
-    except (ValueError, KeyError) as error:
+    except ValueError as error:
         raise StudyError(f"{path}: {error}; expected what a scorecard wrote") from None
+    if missing := {*KEYS, "case_verdict", "mean", "min", "max"} - {*table.columns}:
+        raise StudyError(f"{path}: found no column {min(missing)}; expected what a scorecard wrote")
+    return table
+
+
+def kept(card: Card, folder: Path) -> Iterator[Verdict]:
+    """Whether each case is as good as it was; cases that one of the two does not have are left out."""
+    path = folder / VERDICTS
+    table = read_verdicts(folder)
+    words = dict(zip(zip(table["case"], table["controller"], strict=True), table["case_verdict"], strict=True))
+    before = table.set_index(KEYS)[["min", "max"]]
     now = verdicts(card).set_index(KEYS)
     both = now.index.intersection(before.index)
     if not len(both):

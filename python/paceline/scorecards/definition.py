@@ -15,8 +15,8 @@ from paceline.comparison.conditions import Condition, conditions
 from paceline.comparison.contenders import Contender
 from paceline.errors import PacelineError, ScenarioError, StudyError, UsageError
 from paceline.scenario import ScenarioText
-from paceline.scorecard.cases import Case
-from paceline.scorecard.figures import ByCase, Kind
+from paceline.scorecards.cases import Case
+from paceline.scorecards.figures import ByCase, Kind
 from paceline.studies.cells import Cells
 from paceline.studies.definition import Study
 from paceline.studies.metrics import Metric

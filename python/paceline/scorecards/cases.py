@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from fnmatch import filter as matching
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +15,8 @@ from msgspec import Meta
 from paceline import disk, library
 from paceline.comparison import grammar
 from paceline.errors import DataNotFound, StudyError, UsageError, one_of
-from paceline.scorecard.figures import FigureSpec, Kind, figures_of
-from paceline.scorecard.questions import Document, Known, documents_of
+from paceline.scorecards.figures import FigureSpec, Kind, figures_of
+from paceline.scorecards.questions import ALL, Document, Known, documents_of, sections
 from paceline.studies.spec import DefinitionError, Named, Settings, Spec, expect_known, read, told_with_line
 from paceline.toml import decoded, loads
 
@@ -168,6 +169,14 @@ class Deck:
 
     cases: tuple[Case, ...]
     documents: tuple[Document, ...]
+
+    @cached_property
+    def sections(self) -> dict[str, list[Case]]:
+        """The cases of each grade by its name: `all`, documents, and their sections."""
+        return {
+            name: [case for case in self.cases if name == ALL or asked & {*case.answers}]
+            for name, asked in sections(self.documents).items()
+        }
 
 
 def load(folders: Sequence[Path] = (), only: Sequence[str] = ()) -> Deck:
