@@ -22,6 +22,7 @@ mod forward;
 pub mod gaimd;
 pub mod gcc;
 pub mod guest;
+pub mod highspeed;
 pub mod ledbat;
 mod media_room;
 mod media_streams;

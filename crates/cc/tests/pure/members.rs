@@ -182,6 +182,7 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
         | ControllerParams::Cubic(_)
         | ControllerParams::Dctcp(_)
         | ControllerParams::Prague(_)
+        | ControllerParams::HighSpeed(_)
         | ControllerParams::Gaimd(_) => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1),
         ControllerParams::Bbr(_) => {
             let member = member
