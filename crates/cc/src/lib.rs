@@ -39,6 +39,7 @@ pub mod reno;
 mod report;
 mod ring;
 mod said;
+pub mod scalable;
 pub mod scream;
 pub mod scream_v2;
 mod session;

@@ -171,6 +171,10 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
             "is_fair_to_itself",
             "paced at 1.2 windows per round trip two of them have a Jain's index of 0.80 where 0.85 is asked; paced at 1.25 they pass",
         ),
+        ControllerParams::Scalable(_) if profile == "linux" => member
+            .exempt(FILLS_QUEUES.0, FILLS_QUEUES.1)
+            .exempt(ONE_RECOVERY.0, ONE_RECOVERY.1)
+            .exempt("is_fair_to_itself", "two grow and shrink by the same factors, so that shares stay"),
         ControllerParams::Binomial(_) => {
             let member = member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1).exempt("is_fair_to_itself", "losses take so little that shares take longer than the check to become equal");
             if profile == "iiad" { member.exempt(ONE_RECOVERY.0, ONE_RECOVERY.1) } else { member }
@@ -183,6 +187,7 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
         | ControllerParams::Dctcp(_)
         | ControllerParams::Prague(_)
         | ControllerParams::HighSpeed(_)
+        | ControllerParams::Scalable(_)
         | ControllerParams::Gaimd(_) => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1),
         ControllerParams::Bbr(_) => {
             let member = member
