@@ -10,6 +10,7 @@ extern crate alloc;
 mod answers;
 pub mod bbr;
 pub mod bbr3;
+pub mod bic;
 pub mod binomial;
 pub mod ccid;
 mod contract;

@@ -7,7 +7,7 @@ use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
     ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
-    bbr, bbr3, binomial, cubic, dctcp, fixed, gaimd, gcc, highspeed, ledbat, nada, prague, rap, reno,
+    bbr, bbr3, bic, binomial, cubic, dctcp, fixed, gaimd, gcc, highspeed, ledbat, nada, prague, rap, reno,
     scalable, scream, scream_v2, tempo, tfrc, um, uncontrolled, urcp, vegas,
 };
 use alloc::vec::Vec;
@@ -220,6 +220,8 @@ controllers! {
     HighSpeed("highspeed", highspeed::HighSpeed, Steers::ByteStream),
     /// Scalable TCP (2003): growth in proportion to the window
     Scalable("scalable", scalable::Scalable, Steers::ByteStream),
+    /// BIC (2004): a binary search for the window of the last loss
+    Bic("bic", bic::Bic, Steers::ByteStream),
     /// GAIMD (2000): additive increase and multiplicative decrease with any two constants
     Gaimd("gaimd", gaimd::Gaimd, Steers::ByteStream),
     /// Binomial laws (2001), SQRT and IIAD: increase and decrease by powers of the window

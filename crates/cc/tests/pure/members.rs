@@ -188,6 +188,7 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
         | ControllerParams::Prague(_)
         | ControllerParams::HighSpeed(_)
         | ControllerParams::Scalable(_)
+        | ControllerParams::Bic(_)
         | ControllerParams::Gaimd(_) => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1),
         ControllerParams::Bbr(_) => {
             let member = member
