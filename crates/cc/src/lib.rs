@@ -24,6 +24,7 @@ pub mod gaimd;
 pub mod gcc;
 pub mod guest;
 pub mod highspeed;
+pub mod htcp;
 pub mod ledbat;
 mod media_room;
 mod media_streams;
