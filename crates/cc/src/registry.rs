@@ -7,8 +7,8 @@ use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
     ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
-    bbr, bbr3, bic, binomial, cubic, dctcp, fixed, gaimd, gcc, highspeed, htcp, ledbat, nada, prague, rap,
-    reno, scalable, scream, scream_v2, tempo, tfrc, um, uncontrolled, urcp, vegas,
+    bbr, bbr3, bic, binomial, cubic, dctcp, fixed, gaimd, gcc, highspeed, htcp, illinois, ledbat, nada,
+    prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc, um, uncontrolled, urcp, vegas,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -224,6 +224,8 @@ controllers! {
     Bic("bic", bic::Bic, Steers::ByteStream),
     /// H-TCP (2004): the window grows faster the longer ago the last loss is
     Htcp("htcp", htcp::Htcp, Steers::ByteStream),
+    /// TCP-Illinois (2008): losses say when to move, queue delay says by how much
+    Illinois("illinois", illinois::Illinois, Steers::ByteStream),
     /// GAIMD (2000): additive increase and multiplicative decrease with any two constants
     Gaimd("gaimd", gaimd::Gaimd, Steers::ByteStream),
     /// Binomial laws (2001), SQRT and IIAD: increase and decrease by powers of the window
