@@ -57,6 +57,7 @@ mod update;
 pub mod urcp;
 pub mod utility;
 pub mod vegas;
+pub mod westwood;
 pub mod window;
 
 pub use answers::Answers;

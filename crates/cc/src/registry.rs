@@ -8,7 +8,7 @@ use crate::{
     ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
     bbr, bbr3, bic, binomial, cubic, dctcp, fixed, gaimd, gcc, highspeed, htcp, illinois, ledbat, nada,
-    prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc, um, uncontrolled, urcp, vegas,
+    prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc, um, uncontrolled, urcp, vegas, westwood,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -226,6 +226,8 @@ controllers! {
     Htcp("htcp", htcp::Htcp, Steers::ByteStream),
     /// TCP-Illinois (2008): losses say when to move, queue delay says by how much
     Illinois("illinois", illinois::Illinois, Steers::ByteStream),
+    /// Westwood+ (2004): a loss leaves the bandwidth that was measured, times the smallest round trip
+    Westwood("westwood", westwood::Westwood, Steers::ByteStream),
     /// GAIMD (2000): additive increase and multiplicative decrease with any two constants
     Gaimd("gaimd", gaimd::Gaimd, Steers::ByteStream),
     /// Binomial laws (2001), SQRT and IIAD: increase and decrease by powers of the window

@@ -193,6 +193,7 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
         | ControllerParams::Scalable(_)
         | ControllerParams::Bic(_)
         | ControllerParams::Htcp(_)
+        | ControllerParams::Westwood(_)
         | ControllerParams::Gaimd(_) => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1),
         ControllerParams::Bbr(_) => {
             let member = member
