@@ -57,6 +57,7 @@ mod update;
 pub mod urcp;
 pub mod utility;
 pub mod vegas;
+pub mod veno;
 pub mod westwood;
 pub mod window;
 

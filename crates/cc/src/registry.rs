@@ -8,7 +8,8 @@ use crate::{
     ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
     bbr, bbr3, bic, binomial, cubic, dctcp, fixed, gaimd, gcc, highspeed, htcp, illinois, ledbat, nada,
-    prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc, um, uncontrolled, urcp, vegas, westwood,
+    prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc, um, uncontrolled, urcp, vegas, veno,
+    westwood,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -228,6 +229,8 @@ controllers! {
     Illinois("illinois", illinois::Illinois, Steers::ByteStream),
     /// Westwood+ (2004): a loss leaves the bandwidth that was measured, times the smallest round trip
     Westwood("westwood", westwood::Westwood, Steers::ByteStream),
+    /// Veno (2003): the queue tells losses of congestion from others
+    Veno("veno", veno::Veno, Steers::ByteStream),
     /// GAIMD (2000): additive increase and multiplicative decrease with any two constants
     Gaimd("gaimd", gaimd::Gaimd, Steers::ByteStream),
     /// Binomial laws (2001), SQRT and IIAD: increase and decrease by powers of the window
