@@ -60,6 +60,7 @@ pub mod vegas;
 pub mod veno;
 pub mod westwood;
 pub mod window;
+pub mod yeah;
 
 pub use answers::Answers;
 pub use contract::{

@@ -9,7 +9,7 @@ use crate::{
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
     bbr, bbr3, bic, binomial, cubic, dctcp, fixed, gaimd, gcc, highspeed, htcp, illinois, ledbat, nada,
     prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc, um, uncontrolled, urcp, vegas, veno,
-    westwood,
+    westwood, yeah,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -231,6 +231,8 @@ controllers! {
     Westwood("westwood", westwood::Westwood, Steers::ByteStream),
     /// Veno (2003): the queue tells losses of congestion from others
     Veno("veno", veno::Veno, Steers::ByteStream),
+    /// YeAH (2007): Scalable TCP while its queue is short, Reno while it is not
+    Yeah("yeah", yeah::Yeah, Steers::ByteStream),
     /// GAIMD (2000): additive increase and multiplicative decrease with any two constants
     Gaimd("gaimd", gaimd::Gaimd, Steers::ByteStream),
     /// Binomial laws (2001), SQRT and IIAD: increase and decrease by powers of the window

@@ -195,6 +195,7 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
         | ControllerParams::Htcp(_)
         | ControllerParams::Westwood(_)
         | ControllerParams::Veno(_)
+        | ControllerParams::Yeah(_)
         | ControllerParams::Gaimd(_) => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1),
         ControllerParams::Bbr(_) => {
             let member = member
