@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::window::Avoidance;
-use crate::window::drive::{Flow, SIZE, lost};
+use crate::window::drive::{Flow, SIZE, close, lost};
 use crate::{FlowSetup, Recovery};
 use paceline_units::param::Profiles;
 use paceline_units::{Bytes, Ecn};
@@ -10,10 +10,6 @@ use paceline_units::{Bytes, Ecn};
 fn make(profile: &str, packets: u64) -> Flow<Avoidance<HtcpRule>> {
     let params = Params::profile(profile).expect("a profile");
     Flow::new(Htcp::new(&params, &FlowSetup::new(Bytes::new(SIZE)))).avoiding(packets)
-}
-
-fn close(found: f64, expected: f64) {
-    assert!((found - expected).abs() <= 1e-3 * expected.abs().max(1e-3), "{found}, not {expected}");
 }
 
 use paceline_units::TimeDelta;

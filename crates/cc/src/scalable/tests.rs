@@ -1,30 +1,19 @@
 //! Kelly's two constants as vectors, and where Linux's differ.
 
 use super::*;
+use crate::FlowSetup;
 use crate::window::Avoidance;
-use crate::window::drive::{Flow, SIZE, lost};
-use crate::{FlowSetup, Recovery};
+use crate::window::drive::{Flow, SIZE, close, one_step};
+use paceline_units::Bytes;
 use paceline_units::param::Profiles;
-use paceline_units::{Bytes, Ecn};
 
 fn make(profile: &str, packets: u64) -> Flow<Avoidance<ScalableRule>> {
     let params = Params::profile(profile).expect("a profile");
     Flow::new(Scalable::new(&params, &FlowSetup::new(Bytes::new(SIZE)))).avoiding(packets)
 }
 
-fn close(found: f64, expected: f64) {
-    assert!((found - expected).abs() <= 1e-3 * expected.abs().max(1e-3), "{found}, not {expected}");
-}
-
-/// Growth of a window of so many packets in the acknowledgements of a round trip, and the part that a loss leaves.
 fn step(profile: &str, packets: u64) -> (f64, f64) {
-    let mut flow = make(profile, packets);
-    flow.ack(0..1, Ecn::NotEct);
-    let grown = (flow.cwnd() - packets as f64) * packets as f64;
-    let mut flow = make(profile, packets);
-    flow.tell(Recovery::Entered { lost: lost(1) });
-    assert_eq!(flow.cwnd(), flow.ssthresh(), "no slow start follows");
-    (grown, flow.cwnd() / packets as f64)
+    one_step(|| make(profile, packets))
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::window::Avoidance;
-use crate::window::drive::{Flow, SIZE, lost};
+use crate::window::drive::{Flow, SIZE, close, lost, one_step};
 use crate::{FlowSetup, Recovery};
 use paceline_units::param::Profiles;
 use paceline_units::{Bytes, Ecn};
@@ -12,19 +12,8 @@ fn make(profile: &str, packets: u64) -> Flow<Avoidance<YeahRule>> {
     Flow::new(Yeah::new(&params, &FlowSetup::new(Bytes::new(SIZE)))).avoiding(packets)
 }
 
-fn close(found: f64, expected: f64) {
-    assert!((found - expected).abs() <= 1e-3 * expected.abs().max(1e-3), "{found}, not {expected}");
-}
-
-/// Growth of a window of so many packets in the acknowledgements of a round trip, and the part that a loss leaves.
 fn step(profile: &str, packets: u64) -> (f64, f64) {
-    let mut flow = make(profile, packets);
-    flow.ack(0..1, Ecn::NotEct);
-    let grown = (flow.cwnd() - packets as f64) * packets as f64;
-    let mut flow = make(profile, packets);
-    flow.tell(Recovery::Entered { lost: lost(1) });
-    assert_eq!(flow.cwnd(), flow.ssthresh(), "no slow start follows");
-    (grown, flow.cwnd() / packets as f64)
+    one_step(|| make(profile, packets))
 }
 use paceline_units::TimeDelta;
 
