@@ -9,6 +9,7 @@ import pytest
 
 import paceline
 from conftest import CALL, ROOT, Run, redefined
+from paceline.comparison.contenders import contenders
 from paceline.errors import StudyError, UsageError
 from paceline.guests import using
 from paceline.simulation import registry
@@ -219,8 +220,7 @@ def test_envelope_has_every_controller_of_media_and_a_thousand_cells(envelope: S
         for profile in one["profiles"]
         if "rtp" in one.get("over", "rtp") and one["kind"] not in NO_MEDIA and profile["name"] != "ns2"
     }
-    over_tcp = {"tahoe", "reno", "newreno", "sack", "cubic", "vegas", "bbr", "bbr3", "dctcp", "prague", "ledbat"}
-    wanted = {one for one in wanted if one.partition(":")[0] not in over_tcp}
+    wanted = {one.label for one in contenders(sorted(wanted)) if one.transport != "tcp"}
     assert wanted <= set(envelope.factors["controller"].values)
     names = [
         envelope.cells.cell(design.name, design.point(number), envelope.factors)

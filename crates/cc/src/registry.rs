@@ -7,8 +7,9 @@ use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
     ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
-    bbr, bbr3, cubic, dctcp, fixed, gcc, ledbat, nada, prague, rap, reno, scream, scream_v2, tempo, tfrc, um,
-    uncontrolled, urcp, vegas,
+    bbr, bbr3, bic, binomial, cubic, dctcp, fixed, gaimd, gcc, highspeed, htcp, hybla, illinois, ledbat,
+    nada, prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc, um, uncontrolled, urcp, vegas, veno,
+    westwood, yeah,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -216,6 +217,28 @@ controllers! {
     Prague("prague", prague::Prague, Steers::ByteStream, needs TransportNeeds::L4S),
     /// LEDBAT (RFC 6817): yields, by keeping the queue delay that it adds at a target
     Ledbat("ledbat", ledbat::Ledbat, Steers::ByteStream),
+    /// HighSpeed TCP (RFC 3649): Reno whose increase and decrease depend on the window
+    HighSpeed("highspeed", highspeed::HighSpeed, Steers::ByteStream),
+    /// Scalable TCP (2003): growth in proportion to the window
+    Scalable("scalable", scalable::Scalable, Steers::ByteStream),
+    /// BIC (2004): a binary search for the window of the last loss
+    Bic("bic", bic::Bic, Steers::ByteStream),
+    /// H-TCP (2004): the window grows faster the longer ago the last loss is
+    Htcp("htcp", htcp::Htcp, Steers::ByteStream),
+    /// TCP-Illinois (2008): losses say when to move, queue delay says by how much
+    Illinois("illinois", illinois::Illinois, Steers::ByteStream),
+    /// Westwood+ (2004): a loss leaves the bandwidth that was measured, times the smallest round trip
+    Westwood("westwood", westwood::Westwood, Steers::ByteStream),
+    /// Veno (2003): the queue tells losses of congestion from others
+    Veno("veno", veno::Veno, Steers::ByteStream),
+    /// YeAH (2007): Scalable TCP while its queue is short, Reno while it is not
+    Yeah("yeah", yeah::Yeah, Steers::ByteStream),
+    /// Hybla (2004): Reno whose rate does not fall with a long round trip
+    Hybla("hybla", hybla::Hybla, Steers::ByteStream),
+    /// GAIMD (2000): additive increase and multiplicative decrease with any two constants
+    Gaimd("gaimd", gaimd::Gaimd, Steers::ByteStream),
+    /// Binomial laws (2001), SQRT and IIAD: increase and decrease by powers of the window
+    Binomial("binomial", binomial::Binomial, Steers::ByteStream),
 }
 
 /// The parameters that say the least, the first and the highest target bitrate.

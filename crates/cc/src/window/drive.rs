@@ -1,6 +1,6 @@
 //! A sender of full packets for the vectors of the laws: what is sent and acknowledged is said by the test.
 
-use super::{Law, WindowSender};
+use super::{Avoidance, Law, Rule, WindowSender};
 use crate::{
     Assigned, Controller, PacketResult, PacketsReport, Recovery, Report, SentPacket, Status, StreamId,
 };
@@ -97,4 +97,22 @@ impl<L: Law> Flow<L> {
     pub fn ssthresh(&mut self) -> f64 {
         self.sender.parts().1.ssthresh / SIZE as f64
     }
+}
+
+/// Equal to a thousandth.
+#[track_caller]
+pub fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 1e-3 * expected.abs().max(1e-3), "{found}, not {expected}");
+}
+
+/// Growth of a full window in the acknowledgements of a round trip, in packets, and the part of it that a loss leaves.
+pub fn one_step<R: Rule>(make: impl Fn() -> Flow<Avoidance<R>>) -> (f64, f64) {
+    let mut flow = make();
+    let packets = flow.cwnd();
+    flow.ack(0..1, Ecn::NotEct);
+    let grown = (flow.cwnd() - packets) * packets;
+    let mut flow = make();
+    flow.tell(Recovery::Entered { lost: lost(1) });
+    assert_eq!(flow.cwnd(), flow.ssthresh(), "no slow start follows");
+    (grown, flow.cwnd() / packets)
 }

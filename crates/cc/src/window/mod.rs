@@ -5,21 +5,25 @@
 //! losses are the transport's, which tells of them by [`Recovery`](crate::Recovery). Open points of the RFCs, and the choices here, are in
 //! DEVIATIONS.md beside this file.
 
+mod avoidance;
 #[cfg(test)]
 pub(crate) mod drive;
 mod flight;
 mod growth;
 mod hystart;
 mod round_trip;
+mod rounds;
 mod sender;
 mod state;
 #[cfg(test)]
 mod tests;
 
+pub use avoidance::{Avoidance, AvoidanceParams, Rule};
 pub use flight::Sent;
 pub use growth::WindowGrowth;
 pub use hystart::{HyStartParams, SlowStartExit};
 pub use round_trip::RoundTrip;
+pub use rounds::{Round, Rounds};
 pub use sender::WindowSender;
 pub use state::{Window, WindowPacing};
 

@@ -2,10 +2,13 @@
 
 use crate::members::members;
 use paceline_cc::cubic::{Cubic, Params};
-use paceline_cc::{ControllerParams, FlowSetup, Steers};
+use paceline_cc::{
+    AnyController, Assigned, Controller, ControllerParams, FlowSetup, PacketResult, PacketsReport, Recovery,
+    Report, SentPacket, Status, Steers, StreamId,
+};
 use paceline_conformance::world::{LinkConfig, Record, at, run};
 use paceline_conformance::{LARGEST, Subject};
-use paceline_units::{Bitrate, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::ops::RangeInclusive;
 
 fn alone(name: &str, config: LinkConfig, seconds: f64) -> Record {
@@ -173,5 +176,76 @@ fn ledbat_settles_at_its_target() {
         within(&format!("{name}, wait in ms"), record.wait(80.0, 120.0), 90.0..=105.0);
         within(&format!("{name}, its own estimate"), record.state(1, 80.0, 120.0), 90.0..=105.0);
         within(&format!("{name}, use of the link"), record.rate(80.0, 120.0) / 10.0, 0.99..=1.0);
+    }
+}
+
+/// One law over one round trip, from a window of so many packets: rounds in which all arrives, losses, a mark and a timeout.
+fn survives(params: &ControllerParams, name: &str, rtt: TimeDelta, packets: u64) {
+    let setup = FlowSetup { initial_window: packets.min(100_000), ..FlowSetup::new(LARGEST) };
+    let mut controller = AnyController::new(params, &setup).expect("a profile");
+    let (mut now, mut next) = (at(1.0), 0);
+    let check = |controller: &AnyController, now: Time| {
+        let window = controller.snapshot().window.expect("a window").as_u64();
+        assert!(
+            (LARGEST.as_u64()..=1 << 53).contains(&window),
+            "{name}, {rtt:?}, {packets}: {window} B at {now:?}"
+        );
+        let mut state = vec![None; controller.state_variables().len()];
+        controller.state(&mut state);
+        assert!(
+            state.iter().flatten().all(|value| value.is_finite()),
+            "{name}, {rtt:?}, {packets}: {state:?}"
+        );
+    };
+    let _ = controller.assign(now, Assigned::Window(Bytes::new(packets * LARGEST.as_u64())));
+    for round in 0..40u64 {
+        let first = next;
+        for _ in 0..64 {
+            let packet = SentPacket {
+                stream: StreamId(0),
+                sequence: next,
+                size: LARGEST,
+                probe: None,
+                app_limited: false,
+            };
+            let _ = controller.on_sent(now, &packet);
+            next += 1;
+        }
+        let sent = now;
+        now += rtt;
+        let ecn = if round % 10 == 7 { Ecn::Ce } else { Ecn::Ect0 };
+        let status = Status::Received { arrived: Some(now), ecn };
+        let result = |sequence| PacketResult { stream: StreamId(0), sequence, size: LARGEST, sent, status };
+        let results: Vec<_> = (first..next).map(result).collect();
+        for results in results.chunks(8) {
+            let report =
+                PacketsReport { packets: results, clock_step: TimeDelta::from_nanos(1), ambiguous: false };
+            let _ = controller.on_report(now, &Report::Packets(report));
+            check(&controller, now);
+        }
+        let news = match round % 10 {
+            3 => &[Recovery::Entered { lost: Bytes::ZERO }, Recovery::Left][..],
+            5 => &[Recovery::Entered { lost: Bytes::ZERO }, Recovery::Spurious],
+            9 => &[Recovery::TimedOut],
+            _ => &[],
+        };
+        for recovery in news {
+            let _ = controller.on_recovery(now, *recovery);
+            check(&controller, now);
+        }
+    }
+}
+
+/// A million packets, and round trips of 10 us and of 10 s: every window stays a number, and none is below a packet.
+#[test]
+fn every_law_survives_a_million_packets_and_round_trips_of_10_us_and_10_s() {
+    let laws = ControllerParams::all().filter(|(params, _)| params.steers() == Steers::ByteStream);
+    for (params, profile) in laws {
+        let name = format!("{} {profile}", params.kind());
+        for rtt in [TimeDelta::from_micros(10), TimeDelta::from_millis(100), TimeDelta::from_secs(10)] {
+            for packets in [1, 40, 1_000_000, 4_000_000_000] {
+                survives(&params, &name, rtt, packets);
+            }
+        }
     }
 }

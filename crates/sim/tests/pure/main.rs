@@ -26,6 +26,7 @@ mod ecn_checks;
 mod gcc;
 mod gcc_oracle;
 mod gcc_path;
+mod lineage;
 mod members;
 mod memory;
 mod moving;

@@ -65,6 +65,7 @@ fn no_flow_sends_more_than_twice_what_arrives_for_long() {
         ("tfrc ns2", NO_FEEDBACK),
         ("ccid3 rfc4342", NO_FEEDBACK),
         ("ccid3 ns2", NO_FEEDBACK),
+        ("hybla 2004", "over 60 ms slow start makes five times of a window in a round trip"),
         ("cubic rfc8312", "no limit to what the curve asks for within a round trip, which RFC 9438 has"),
     ];
     let paths = [
@@ -115,7 +116,9 @@ fn no_send_queue_grows() {
             faults.push((name, format!("{early:.1} ms from 10 s to 60 s, {late:.1} ms from 240 s on")));
         }
     }
-    judge(&faults, &[]);
+    let slow =
+        "its window grows by less than a tenth of a packet in a round trip, so that what waits leaves slowly";
+    judge(&faults, &[("binomial iiad", slow)]);
 }
 
 /// A link of `mbps` and its way back, which fall silent: the link from 30 s to 32 s, the way back with it or alone.

@@ -1,5 +1,6 @@
 //! Random worlds: what the simulator's property tests share.
 
+use paceline_cc::{ControllerParams, Steers};
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -166,20 +167,13 @@ fn a_flow() -> impl Strategy<Value = String> {
             )
         },
     );
-    let law = select(vec![
-        "\"tahoe\"",
-        "\"reno\"",
-        "\"newreno\"",
-        "\"sack\"",
-        "\"cubic\"",
-        "\"vegas\"",
-        "\"bbr\"",
-        "\"bbr3\"",
-        "\"dctcp\"",
-        "\"prague\"",
-        "\"ledbat\"",
-        "{ kind = \"newreno\", profile = \"ns2\" }",
-    ]);
+    let byte_stream = |params: &ControllerParams| params.steers() == Steers::ByteStream;
+    let kinds =
+        ControllerParams::all().map(|(params, _)| params).filter(byte_stream).map(|params| params.kind());
+    let mut laws: Vec<_> = kinds.map(|kind| format!("\"{kind}\"")).collect();
+    laws.dedup();
+    laws.push("{ kind = \"newreno\", profile = \"ns2\" }".into());
+    let law = select(laws);
     let tcp = text(
         &[
             "",
