@@ -49,7 +49,7 @@ pub(super) struct Probing {
 }
 
 /// Bytes of a probe at most: an application may allow any rate.
-const MOST_BYTES: Bytes = Bytes::new(2_000_000);
+const MOST_BYTES: Bytes = Bytes::new(4_000_000);
 /// So long after the first packet of a probe its result is waited for.
 const PATIENCE: TimeDelta = TimeDelta::from_secs(1);
 /// A drop is large below this part.

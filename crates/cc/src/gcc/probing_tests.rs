@@ -99,7 +99,7 @@ fn nothing_is_probed_while_something_limits_the_rate() {
 }
 
 #[test]
-fn a_probe_lasts_15_ms_and_has_five_packets_and_2_mb_at_most() {
+fn a_probe_lasts_15_ms_and_has_five_packets_and_4_mb_at_most() {
     let mut probing = started(300, 100_000);
     assert_eq!(probing.take().map(|probe| probe.bytes), Some(Bytes::new(5 * 1212)));
     let mut probing = started(10_000, 100_000);
@@ -108,5 +108,5 @@ fn a_probe_lasts_15_ms_and_has_five_packets_and_2_mb_at_most() {
     absurd.on_tick(at(2000));
     absurd.set_highest(at(3000), Bitrate::MAX);
     let probe = absurd.take().expect("there is more to win");
-    assert_eq!((probe.rate, probe.bytes), (Bitrate::MAX, Bytes::new(2_000_000)));
+    assert_eq!((probe.rate, probe.bytes), (Bitrate::MAX, Bytes::new(4_000_000)));
 }
