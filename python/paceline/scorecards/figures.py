@@ -45,9 +45,10 @@ class FlowRatio(Metric, frozen=True, kw_only=True, tag="flow-ratio"):
             means = [_windows(own, "throughput_mbps", span, self.window) for own in rates.values()]
             count = min(map(len, means), default=0)
             together = np.array([mean[:count] for mean in means])
+            fastest = together.max(axis=0, initial=0.0)
+            together, fastest = together[:, fastest > 0.0], fastest[fastest > 0.0]
             # A flow that stands still is a thousand times slower, so that the figure stays a number.
-            floor = together.max(axis=0) / 1000 if count else together
-            found += list(together.max(axis=0) / np.maximum(together.min(axis=0), floor)) if count else []
+            found += list(fastest / np.maximum(together.min(axis=0, initial=np.inf), fastest / 1000))
         return statistic(np.array(found), self.statistic) if found else None
 
 
