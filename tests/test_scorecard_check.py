@@ -72,8 +72,9 @@ def test_a_check_holds_a_scorecard_against_an_earlier_one(cli: Run, checked: Pat
         (
             '"RFC 9743 6.3"',
             '"RFC 9743 6,3"',
-            "card.toml:8: bands.RFC 9743 6,3: found 'RFC 9743 6,3', expected one of",
+            "card.toml:8: bands.RFC 9743 6,3: found 'RFC 9743 6,3', expected one of all, RFC 9743, RFC 9743 5.1.1",
         ),
+        ('"RFC 9743 6.3"', '"RFC 9743 6,3"', "RFC 9743 5.3.1 and "),
         ('"RFC 9743 6.3"', '"RFC 9743 6,3"', "did you mean 'RFC 9743 6.3'?"),
         ('"RFC 9743 6.3"', '"RFC 9743 7.1"', "found no case of it among those of `only`"),
         ('"little near"', '"little nar"', "did you mean 'little near'?"),

@@ -89,13 +89,18 @@ def expect_function(name: str, found: object, told: str) -> None:
 
 LONGEST_FOUND = 200
 """Letters of a name that others are compared with: that takes time with the square of them."""
+MOST_NAMED = 60
+"""An error lists so many known names; of more it lists `FEW_NAMED`."""
+FEW_NAMED = 12
 
 
 def one_of(found: object, known: Collection[str]) -> str:
-    """The expected values instead of a name that is not known: all names, and the nearest of them."""
+    """The expected values instead of a name that is not known: all names or the first of many, and the nearest."""
     from difflib import get_close_matches
 
     near = get_close_matches(str(found), list(known), 1, 0.7) if len(str(found)) <= LONGEST_FOUND else []
     if not known:
         return "expected none: there is nothing to name"
-    return f"expected one of {', '.join(known)}" + (f"; did you mean {near[0]!r}?" if near else "")
+    names = list(known) if len(known) <= MOST_NAMED else list(known)[:FEW_NAMED]
+    more = f" and {len(known) - len(names)} more" if len(names) < len(known) else ""
+    return f"expected one of {', '.join(names)}{more}" + (f"; did you mean {near[0]!r}?" if near else "")

@@ -46,10 +46,10 @@ ALL = "all"
 
 def sections(documents: Iterable[Document]) -> dict[str, set[str]]:
     """The questions of each grade by its name: of all documents, of each, and of each of its sections."""
-    own = {one.name: {*one.by_name} for one in documents}
+    own = {one.name: [*one.by_name] for one in documents}
     found = {ALL: {name for names in own.values() for name in names}}
     for document, names in own.items():
-        found[document] = names
+        found[document] = {*names}
         found |= {name: {name} for name in names}
     return found
 
