@@ -148,7 +148,7 @@ def test_calls_of_python_with_the_wrong_things(here: Path) -> None:
         (lambda: paceline.probe("nope"), "the named networks are adsl"),
         (lambda: paceline.Program(""), "Program: found '', expected the words of a command"),
         (lambda: draw("overview", "out"), "found 'out', expected the result of a run"),  # type: ignore[arg-type]
-        (lambda: paceline.simulate("call.toml"), "run, compare, study, probe and registry are its calls"),  # type: ignore[attr-defined]
+        (lambda: paceline.simulate("call.toml"), "run, compare, study, scorecard, probe and registry are its calls"),  # type: ignore[attr-defined]
     ]
     for call, said in wrong:
         with pytest.raises((paceline.PacelineError, AttributeError), match=re.escape(said)):

@@ -58,7 +58,8 @@ fn a_call_of_media_in_c_follows_its_link() {
         let [at_five, _, at_one, _, pushed, discarded, delivered] = numbers(&said)[..] else {
             panic!("{said}")
         };
-        assert!((3.5..=5.0).contains(&at_five) && (0.4..=1.0).contains(&at_one), "{format}: {said}");
+        // For a response time the target may be a fifth above what the link carries: `growth_most`.
+        assert!((3.5..=6.0).contains(&at_five) && (0.4..=1.2).contains(&at_one), "{format}: {said}");
         // The rest, neither discarded nor delivered, waits or is under way.
         let rest = pushed - discarded - delivered;
         assert!(discarded < 0.03 * pushed && (0.0..50.0).contains(&rest), "{format}: {said}");
