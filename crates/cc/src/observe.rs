@@ -57,4 +57,15 @@ macro_rules! state_variables {
     };
 }
 
-pub(crate) use state_variables;
+/// [`state_variables`] of a law of windows: window and threshold, and whatever the law has besides.
+macro_rules! window_variables {
+    (|$this:ident, $window:ident| $($own:tt)*) => {
+        $crate::observe::state_variables! { |$this, $window|
+            cwnd: "packets" = $window.packets(), "Congestion window";
+            ssthresh: "packets" = $window.threshold(), "Slow start threshold; absent before the first loss";
+            $($own)*
+        }
+    };
+}
+
+pub(crate) use {state_variables, window_variables};

@@ -8,7 +8,7 @@ mod tests;
 
 pub use params::Params;
 
-use crate::observe::state_variables;
+use crate::observe::window_variables;
 use crate::window::{Ack, Avoidance, AvoidanceParams, Cause, Rule, Window, WindowSender};
 use paceline_units::Time;
 
@@ -70,9 +70,7 @@ impl Rule for BicRule {
         if w < self.params.low_window { 0.5 * w } else { (1.0 - beta) * w }
     }
 
-    state_variables! { |self, window|
-        cwnd: "packets" = window.packets(), "Congestion window";
-        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before the first loss";
+    window_variables! { |self, window|
         max_win: "packets" = (self.max_win > 0.0).then_some(self.max_win), "Window that the search is for; absent before the first loss";
     }
 }

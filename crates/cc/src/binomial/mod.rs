@@ -8,7 +8,7 @@ mod tests;
 
 pub use params::Params;
 
-use crate::observe::state_variables;
+use crate::observe::window_variables;
 use crate::window::{Ack, Avoidance, AvoidanceParams, Cause, Rule, Window, WindowSender};
 use paceline_units::Time;
 
@@ -37,8 +37,5 @@ impl Rule for BinomialRule {
         w - self.params.beta * libm::pow(w, self.params.decrease_power)
     }
 
-    state_variables! { |self, window|
-        cwnd: "packets" = window.packets(), "Congestion window";
-        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before the first loss";
-    }
+    window_variables! { |self, window| }
 }

@@ -9,7 +9,7 @@ mod tests;
 
 pub use params::Params;
 
-use crate::observe::state_variables;
+use crate::observe::window_variables;
 use crate::window::{Ack, Cause, Law, Window, WindowSender};
 use crate::{Assigned, SentPacket};
 use curve::Curve;
@@ -237,9 +237,7 @@ impl Law for CubicLaw {
         (self.epoch.elapsed, self.epoch.plateau_unknown) = (None, true);
     }
 
-    state_variables! { |self, window|
-        cwnd: "packets" = window.packets(), "Congestion window";
-        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before the first loss";
+    window_variables! { |self, window|
         w_max: "packets" = self.plateau(), "Plateau of the curve; absent before there is one";
         w_last_max: "packets" = (self.epoch.last_max > 0.0).then_some(self.epoch.last_max), "Window before the last reduction";
         k: "s" = self.plateau().map(|_| self.epoch.curve.k), "From the start of the curve to its plateau";

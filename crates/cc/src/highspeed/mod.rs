@@ -8,7 +8,7 @@ mod tests;
 
 pub use params::Params;
 
-use crate::observe::state_variables;
+use crate::observe::window_variables;
 use crate::window::{Ack, Avoidance, AvoidanceParams, Cause, Rule, Window, WindowSender};
 use paceline_units::Time;
 
@@ -71,9 +71,7 @@ impl Rule for HighSpeedRule {
         w * (1.0 - self.b(w))
     }
 
-    state_variables! { |self, window|
-        cwnd: "packets" = window.packets(), "Congestion window";
-        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before the first loss";
+    window_variables! { |self, window|
         a: "packets" = self.a(window.packets()), "Growth in a round trip of congestion avoidance";
         b: "" = self.b(window.packets()), "Part of the window that a loss takes";
     }

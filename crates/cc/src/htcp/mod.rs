@@ -10,7 +10,7 @@ mod tests;
 
 pub use params::Params;
 
-use crate::observe::state_variables;
+use crate::observe::window_variables;
 use crate::window::{Ack, Avoidance, AvoidanceParams, Cause, Rule, Window, WindowSender};
 use backoff::Backoff;
 use paceline_units::Time;
@@ -75,9 +75,7 @@ impl Rule for HtcpRule {
         }
     }
 
-    state_variables! { |self, window|
-        cwnd: "packets" = window.packets(), "Congestion window";
-        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before the first loss";
+    window_variables! { |self, window|
         alpha: "packets" = self.alpha, "Growth in a round trip of congestion avoidance";
         beta: "" = self.backoff.beta(), "Part of the window that the last loss left";
     }

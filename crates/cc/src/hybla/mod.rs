@@ -8,7 +8,7 @@ mod tests;
 
 pub use params::Params;
 
-use crate::observe::state_variables;
+use crate::observe::window_variables;
 use crate::window::{Ack, Avoidance, AvoidanceParams, Cause, Rounds, Rule, Window, WindowSender};
 use paceline_units::Time;
 
@@ -54,9 +54,7 @@ impl Rule for HyblaRule {
         self.params.beta * window.packets()
     }
 
-    state_variables! { |self, window|
-        cwnd: "packets" = window.packets(), "Congestion window";
-        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before the first loss";
+    window_variables! { |self, window|
         rho: "" = self.rho, "Round trip over that of the reference, at least 1";
     }
 }

@@ -8,7 +8,7 @@ mod tests;
 
 pub use params::Params;
 
-use crate::observe::state_variables;
+use crate::observe::window_variables;
 use crate::window::{Ack, Avoidance, AvoidanceParams, Cause, Rounds, Rule, Window, WindowSender};
 use paceline_units::{Time, TimeDelta};
 
@@ -112,9 +112,7 @@ impl Rule for IllinoisRule {
         self.delay.map(TimeDelta::from_secs_f64)
     }
 
-    state_variables! { |self, window|
-        cwnd: "packets" = window.packets(), "Congestion window";
-        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before the first loss";
+    window_variables! { |self, window|
         alpha: "packets" = self.alpha, "Growth in a round trip of congestion avoidance";
         beta: "" = self.beta, "Part of the window that a loss takes";
         base_rtt: "ms" = self.rounds.least_ms(), "Smallest round trip";

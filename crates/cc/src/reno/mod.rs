@@ -10,7 +10,7 @@ mod tests;
 
 pub use params::Params;
 
-use crate::observe::state_variables;
+use crate::observe::window_variables;
 use crate::window::{Ack, Cause, Law, Window, WindowSender};
 use paceline_units::Time;
 
@@ -147,8 +147,5 @@ impl Law for RenoLaw {
         self.time_out(window, again);
     }
 
-    state_variables! { |self, window|
-        cwnd: "packets" = window.packets(), "Congestion window";
-        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before the first loss";
-    }
+    window_variables! { |self, window| }
 }

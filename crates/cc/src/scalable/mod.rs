@@ -8,7 +8,7 @@ mod tests;
 
 pub use params::Params;
 
-use crate::observe::state_variables;
+use crate::observe::window_variables;
 use crate::window::{Ack, Avoidance, AvoidanceParams, Cause, Rule, Window, WindowSender};
 use paceline_units::Time;
 
@@ -39,8 +39,5 @@ impl Rule for ScalableRule {
         w * (1.0 - if legacy { 0.5 } else { self.params.b })
     }
 
-    state_variables! { |self, window|
-        cwnd: "packets" = window.packets(), "Congestion window";
-        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before the first loss";
-    }
+    window_variables! { |self, window| }
 }

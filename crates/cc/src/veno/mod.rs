@@ -8,7 +8,7 @@ mod tests;
 
 pub use params::Params;
 
-use crate::observe::state_variables;
+use crate::observe::window_variables;
 use crate::window::{Ack, Avoidance, AvoidanceParams, Cause, Rounds, Rule, Window, WindowSender};
 use paceline_units::Time;
 
@@ -58,9 +58,7 @@ impl Rule for VenoRule {
         window.packets() * if self.is_congested(window) { congested_loss } else { random_loss }
     }
 
-    state_variables! { |self, window|
-        cwnd: "packets" = window.packets(), "Congestion window";
-        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before the first loss";
+    window_variables! { |self, window|
         n: "packets" = self.queued(window), "Packets in the queue by its estimate; absent where too few round trips were measured";
         base_rtt: "ms" = self.rounds.least_ms(), "Smallest round trip";
     }

@@ -8,7 +8,7 @@ mod tests;
 
 pub use params::Params;
 
-use crate::observe::state_variables;
+use crate::observe::window_variables;
 use crate::window::{Ack, Avoidance, AvoidanceParams, Cause, Rule, Window, WindowSender};
 use paceline_units::Time;
 
@@ -80,9 +80,7 @@ impl Rule for WestwoodRule {
         }
     }
 
-    state_variables! { |self, window|
-        cwnd: "packets" = window.packets(), "Congestion window";
-        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before the first loss";
+    window_variables! { |self, window|
         bwe: "Mbit/s" = self.bandwidth.map(|bandwidth| bandwidth * 8e-6), "Bandwidth estimate; absent before the first sample";
         rtt_min: "ms" = self.least_rtt.is_finite().then_some(self.least_rtt * 1e3), "Smallest round trip";
     }

@@ -9,7 +9,7 @@ mod tests;
 
 pub use params::Params;
 
-use crate::observe::state_variables;
+use crate::observe::window_variables;
 use crate::window::{Ack, Avoidance, AvoidanceParams, Cause, Rounds, Rule, Window, WindowSender};
 use paceline_units::Time;
 
@@ -102,9 +102,7 @@ impl Rule for YeahRule {
         w - takes
     }
 
-    state_variables! { |self, window|
-        cwnd: "packets" = window.packets(), "Congestion window";
-        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before the first loss";
+    window_variables! { |self, window|
         q: "packets" = self.queue, "Packets in the queue by its estimate, last round";
         count_reno: "packets" = self.rival, "Window that a greedy rival is taken to have";
         slow: "" = if self.slow > 0 { 1.0 } else { 0.0 }, "1 in slow mode";
