@@ -99,9 +99,12 @@ def test_a_wrong_check_of_a_scorecard_is_said_before_any_run(
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr + done.stdout
 
 
-def test_a_controller_that_fails_ends_a_check_with_status_1(cli: Run, checked: Path, no_guest_left: None) -> None:
+@pytest.mark.parametrize("check", [CHECK, CHECK.partition("[bands]")[0]], ids=["bands", "none"])
+def test_a_controller_that_fails_ends_a_check_with_status_1(
+    cli: Run, checked: Path, no_guest_left: None, check: str
+) -> None:
     (checked / "own.py").write_text(GUEST.replace("BODY", "raise KeyError('mine')"))
-    (checked / "card.toml").write_text(CHECK.partition("[bands]")[0].replace("mine=fixed,rate=1Mbps", "own"))
+    (checked / "card.toml").write_text(check.replace("mine=fixed,rate=1Mbps", "own"))
     done = cli("check", "card.toml", "--controller", "own=own.py:Own", "--markdown", "card.md")
     assert done.returncode == 1, done.stderr
     assert "2 of 2 runs failed" in done.stdout

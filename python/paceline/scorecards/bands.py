@@ -53,14 +53,16 @@ def check(
             data=data,
             progress=None if progress is None else lambda state: progress(state.finished / max(state.total, 1)),
         )
-    found = [
-        one
-        for label in result.controllers
-        for band in wanted.bands
-        for one in _judged(band, named[band.figure], result[label], before)
-    ]
-    if earlier is not None:
-        found += gate.kept(result.card, earlier)
+    present = result.verdicts
+    found: list[Verdict] = []
+    for label in result.controllers:
+        graded = result[label]
+        mine = figures(graded, present)
+        theirs = None if before is None else figures(graded, before)
+        for band in wanted.bands:
+            found += _judged(band, named[band.figure], graded, mine, theirs)
+    if earlier is not None and before is not None:
+        found += gate.kept(result.card, earlier, before, present)
     found += [one for label in result.controllers for one in _ended(result[label])]
     return Judged(wanted.name, tuple(found), (), result.state.total, "" if earlier is None else str(earlier))
 
@@ -100,9 +102,9 @@ def _matching(cases: Sequence[Case], pattern: str) -> list[Case]:
     return [case for case in cases if matching([case.name, case.file.name], pattern)]
 
 
-def _judged(band: Band, names: Sequence[str], graded: Graded, before: pd.DataFrame | None) -> Iterator[Verdict]:
-    mine = figures(graded, gate.verdicts(graded.card))
-    theirs = None if before is None else figures(graded, before)
+def _judged(
+    band: Band, names: Sequence[str], graded: Graded, mine: Figures, theirs: Figures | None
+) -> Iterator[Verdict]:
     own = band if theirs is not None else band.without_distance()
     if own.min is None and own.max is None and own.within is None:
         return
@@ -127,7 +129,7 @@ def figures(graded: Graded, table: pd.DataFrame) -> Figures:
         if asked := [found[case.name] for case in graded.card.deck.sections[section] if case.name in found]:
             found[section] = sum(asked) / len(asked)
     means = zip(own["case"], own["figure"], own["mean"], strict=True)
-    return found | {f"{case}.{figure}": float(mean) for case, figure, mean in means if mean == mean}
+    return found | {f"{case}.{figure}": float(mean) for case, figure, mean in means if pd.notna(mean)}
 
 
 def _reasons(graded: Graded, name: str) -> list[str]:

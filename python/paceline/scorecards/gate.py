@@ -72,7 +72,7 @@ def judged(card: Card, runs: int, require: Path | None, against: Path | None) ->
         StudyError: A file is wrong, or a rule is another one than in the earlier scorecard.
     """
     found = [*(_required(card, require) if require is not None else ())]
-    found += kept(card, against) if against is not None else ()
+    found += kept(card, against, read_verdicts(against), verdicts(card)) if against is not None else ()
     told = "" if against is None else str(against)
     return Judged("scorecard", tuple(found), (), runs, told)
 
@@ -114,13 +114,19 @@ def read_verdicts(folder: Path) -> pd.DataFrame:
     return table
 
 
-def kept(card: Card, folder: Path) -> Iterator[Verdict]:
-    """Whether each case is as good as it was; cases that one of the two does not have are left out."""
+def kept(card: Card, folder: Path, earlier: pd.DataFrame, present: pd.DataFrame) -> Iterator[Verdict]:
+    """Whether each case is as good as it was; cases that one of the two does not have are left out.
+
+    Args:
+        card: The scorecard.
+        folder: The folder of the earlier one.
+        earlier: Its rows, as `read_verdicts` gives them.
+        present: The rows of `card`, as `verdicts` gives them.
+    """
     path = folder / VERDICTS
-    table = read_verdicts(folder)
-    words = dict(zip(zip(table["case"], table["controller"], strict=True), table["case_verdict"], strict=True))
-    before = table.set_index(KEYS)[["min", "max"]]
-    now = verdicts(card).set_index(KEYS)
+    words = dict(zip(zip(earlier["case"], earlier["controller"], strict=True), earlier["case_verdict"], strict=True))
+    before = earlier.set_index(KEYS)[["min", "max"]]
+    now = present.set_index(KEYS)
     both = now.index.intersection(before.index)
     if not len(both):
         labels = list(dict.fromkeys(before.index.get_level_values("controller")))
@@ -137,6 +143,6 @@ def kept(card: Card, folder: Path) -> Iterator[Verdict]:
     pairs = dict.fromkeys((str(case), str(label)) for case, label, _ in both)
     own = {(one.case.name, one.controller): one.word for one in card.outcomes}
     for case, label in pairs:
-        word, earlier = own[case, label], words[case, label]
-        holds = _PLACES.get(word, 2) <= _PLACES.get(earlier, 2)
-        yield Verdict(label, case, f"{earlier}, as before, or better", word, holds, reasons[case, label])
+        word, then = own[case, label], words[case, label]
+        holds = _PLACES.get(word, 2) <= _PLACES.get(then, 2)
+        yield Verdict(label, case, f"{then}, as before, or better", word, holds, reasons[case, label])
