@@ -9,7 +9,7 @@ mod tests;
 pub use params::Params;
 
 use crate::observe::window_variables;
-use crate::window::{Ack, Avoidance, AvoidanceParams, Cause, Rounds, Rule, Window, WindowSender};
+use crate::window::{Ack, Avoidance, AvoidanceParams, Cause, Rule, Window, WindowSender};
 use paceline_units::Time;
 
 /// The sender half. `assign` overwrites window and threshold, not the smallest round trip.
@@ -19,7 +19,8 @@ pub type Hybla = WindowSender<Avoidance<HyblaRule>>;
 #[derive(Clone, Debug)]
 pub struct HyblaRule {
     params: Params,
-    rounds: Rounds,
+    /// Smallest round trip in seconds; infinite before the first.
+    least_rtt: f64,
     /// The normalised round trip, at least 1.
     rho: f64,
 }
@@ -28,16 +29,15 @@ impl Rule for HyblaRule {
     type Params = Params;
 
     fn new(params: &Params) -> (HyblaRule, &AvoidanceParams) {
-        (HyblaRule { params: params.clone(), rounds: Rounds::NEW, rho: 1.0 }, &params.avoidance)
+        (HyblaRule { params: params.clone(), least_rtt: f64::INFINITY, rho: 1.0 }, &params.avoidance)
     }
 
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        let least = self.rounds.least;
-        let _ = self.rounds.on_ack(window, ack);
-        if self.rounds.least < least {
-            let rho = self.rounds.least / self.params.rtt0.as_secs_f64();
-            self.rho = rho.clamp(1.0, self.params.rho_max);
+    fn on_ack(&mut self, _window: &mut Window, ack: &Ack) {
+        let Some(rtt) = ack.rtt.map(|rtt| rtt.as_secs_f64().max(1e-9)) else { return };
+        if rtt < self.least_rtt {
+            self.least_rtt = rtt;
+            self.rho = (rtt / self.params.rtt0.as_secs_f64()).clamp(1.0, self.params.rho_max);
         }
     }
 

@@ -20,7 +20,7 @@ use paceline_units::TimeDelta;
 fn at(rtt: TimeDelta) -> (f64, Option<f64>) {
     let mut flow = make("2004", 50);
     // The first acknowledgements of these tests come after 100 ms.
-    flow.sender.parts().0.rule().rounds.least = rtt.as_secs_f64() * 2.0;
+    flow.sender.parts().0.rule().least_rtt = rtt.as_secs_f64() * 2.0;
     let ack = Ack {
         now: flow.now,
         delivered: SIZE,
