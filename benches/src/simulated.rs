@@ -37,8 +37,11 @@ pub struct Bench {
 
 const SOURCE: &str = r#"source = { kind = "trace-encoder", generator = "frames", fps = 50 }"#;
 
+/// The controller of the calls that are compared with ns-2.
+const SCREAM: &str = r#"kind = "scream", profile = "reference-2022""#;
+
 /// One call over a link of `mbps`.
-fn call(mbps: u32, ecn: &str, packets: u32, seconds: u32) -> String {
+fn call(controller: &str, mbps: u32, ecn: &str, packets: u32, seconds: u32) -> String {
     let mark = if ecn == "l4s" { "mark = { kind = \"ramp\", low = \"2ms\", high = \"10ms\" }" } else { "" };
     format!(
         r#"
@@ -50,7 +53,7 @@ queue = {{ kind = "droptail", limit = "1s" }}
 {mark}
 [flows.call]
 transport = "rtp"
-controller = {{ kind = "scream", profile = "reference-2022", target_bitrate_max = "{mbps}Mbps" }}
+controller = {{ {controller}, target_bitrate_max = "{mbps}Mbps" }}
 {SOURCE}
 ecn = "{ecn}"
 path = ["bottleneck"]
@@ -156,9 +159,14 @@ pub fn benches() -> Vec<Bench> {
                 // About five million packets each: long enough to time, whatever the rate.
                 let seconds = if mbps == 20 { 2000 } else { 500 };
                 let wanted = if mbps == 100 { wanted(NEWRENO_3_HOPS, floor, aim) } else { None };
-                all.push(Bench { name, wanted, text: call(mbps, ecn, packets, seconds) });
+                all.push(Bench { name, wanted, text: call(SCREAM, mbps, ecn, packets, seconds) });
             }
         }
+    }
+    for (name, controller) in
+        [("call-100-tempo", r#"kind = "tempo""#), ("call-100-robust", r#"kind = "scream""#)]
+    {
+        all.push(Bench { name, wanted: None, text: call(controller, 100, "off", 16, 500) });
     }
     all.push(Bench {
         name: "hundred-calls",

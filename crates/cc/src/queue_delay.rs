@@ -15,17 +15,6 @@ pub(crate) struct History {
     pub(crate) buckets: u64,
 }
 
-/// The reach of the minimum filter when a packet arrives.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reach {
-    /// Samples that it has at most.
-    pub(crate) samples: u64,
-    /// No sample arrived before.
-    pub(crate) oldest: Time,
-    /// A longer delay that arrives within this time after a shorter one is left out; zero: none is.
-    pub(crate) spacing: TimeDelta,
-}
-
 /// A packet of the minimum filter.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
@@ -94,21 +83,27 @@ impl QueueDelay {
         Some(Measured { arrived, own, delay })
     }
 
-    /// A packet comes into the minimum filter: one that waited for the end of an outage does not.
+    /// A packet comes into the minimum filter: one that waited for the end of an outage does not. A longer delay that arrives within
+    /// `spacing` after a shorter one is left out; zero: none is.
     #[inline]
-    pub(crate) fn filter(&mut self, measured: &Measured, reach: Reach) {
+    pub(crate) fn filter(&mut self, measured: &Measured, spacing: TimeDelta) {
         let &Measured { arrived, delay, .. } = measured;
         while self.filter.back().is_some_and(|sample| sample.delay.nanos >= delay.nanos) {
             self.filter.pop_back();
         }
-        let apart = reach.spacing == TimeDelta::ZERO
-            || self.filter.back().is_none_or(|sample| arrived - sample.arrived >= reach.spacing);
+        let apart = spacing == TimeDelta::ZERO
+            || self.filter.back().is_none_or(|sample| arrived - sample.arrived >= spacing);
         if apart {
             self.filter.push_back(Sample { place: self.samples, arrived, delay });
         }
         self.samples += 1;
-        let first = self.samples.saturating_sub(reach.samples);
-        let too_old = |sample: &Sample| sample.place < first || sample.arrived < reach.oldest;
+    }
+
+    /// The filter reaches back over so many samples, and to `oldest`: but for the last one, what came before goes.
+    #[inline]
+    pub(crate) fn reach(&mut self, samples: u64, oldest: Time) {
+        let first = self.samples.saturating_sub(samples);
+        let too_old = |sample: &Sample| sample.place < first || sample.arrived < oldest;
         while self.filter.len() > 1 && self.filter.front().is_some_and(too_old) {
             self.filter.pop_front();
         }

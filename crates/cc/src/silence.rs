@@ -2,6 +2,7 @@
 //!
 //! Reports are expected as often as they came: the longest gap of the last seconds counts as their interval.
 
+use crate::SentRun;
 use paceline_units::{Time, TimeDelta};
 
 /// How long the longest gap between reports is remembered: this long at least, twice as long at most.
@@ -222,6 +223,16 @@ impl Silence {
         } else if !self.silent && before >= self.heard_again {
             // A sender that has become slow is reported as seldom.
             self.times.on_gap(now.saturating_since(before));
+        }
+    }
+
+    /// Packets were sent one after another: each, but for the first, after the same gap.
+    #[inline]
+    pub fn on_run(&mut self, run: &SentRun, srtt: TimeDelta) {
+        self.on_sent(run.first, srtt);
+        if run.count > 1 {
+            self.on_sent(run.first + run.gap, srtt);
+            self.sent = run.last();
         }
     }
 

@@ -5,7 +5,7 @@ use super::Params;
 use super::loss_interval::LossIntervals;
 use super::signal::{Feedback, Mode, d_tilde, x_curr};
 use crate::Acked;
-use crate::queue_delay::{History, QueueDelay, Reach};
+use crate::queue_delay::{History, QueueDelay};
 use crate::utility::window::{SlidingWindow, Sums};
 use paceline_units::{Bytes, Time, TimeDelta};
 
@@ -57,9 +57,8 @@ impl Observation {
         let Some(measured) = self.delay.on_arrival(now, sent, arrived) else { return };
         self.own = measured.own;
         if tells_path {
-            let oldest = measured.arrived - params.dfilt;
-            let reach = Reach { samples: params.filter_samples, oldest, spacing: TimeDelta::ZERO };
-            self.delay.filter(&measured, reach);
+            self.delay.filter(&measured, TimeDelta::ZERO);
+            self.delay.reach(params.filter_samples, measured.arrived - params.dfilt);
             self.advance(params, measured.arrived);
             if self.delay.d_queue().is_some_and(|d_queue| d_queue >= params.qeps) {
                 self.queued = Some(self.newest);

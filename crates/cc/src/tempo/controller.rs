@@ -4,8 +4,8 @@ use super::{Tempo, bounds};
 use crate::media_streams::LOWEST;
 use crate::observe::state_variables;
 use crate::{
-    Assigned, CeResponse, Controller, Limits, Marking, Offered, Report, SendQueueState, SentPacket, Snapshot,
-    StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update,
+    Assigned, CeResponse, Controller, Limits, Marking, Offered, Report, SendQueueState, SentPacket, SentRun,
+    Snapshot, StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -62,6 +62,22 @@ impl Controller for Tempo {
             self.silence.on_sent(now, self.round_trip());
         }
         if self.said.is_nothing() { self.answer() } else { Update::none() }
+    }
+
+    #[inline]
+    fn on_run(&mut self, run: &SentRun) -> Option<Update> {
+        let SentRun { packet: SentPacket { stream, sequence, size, .. }, first, gap, count } = *run;
+        if self.said.is_nothing() {
+            return None;
+        }
+        let detector = self.streams.sent_by(stream)?;
+        let mut now = first;
+        for sequence in sequence..sequence + count {
+            detector.on_sent(now, sequence, size);
+            now += gap;
+        }
+        self.silence.on_run(run, self.round_trip());
+        Some(Update::none())
     }
 
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {

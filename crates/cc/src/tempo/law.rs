@@ -162,7 +162,7 @@ impl Law {
         }
         let standing = path.standing().unwrap_or(0.0);
         let settled = self.since_lowered(now).is_none_or(|seconds| seconds >= signals.response);
-        self.others.look(now, path.span, standing, settled && self.phase != Phase::Drain);
+        self.others.look(now, path.span(), standing, settled && self.phase != Phase::Drain);
         let limit = params.queue_limit.as_secs_f64().max(PACKETS * signals.packet / self.rate);
         let limit = limit + self.others.margin(params);
         let seen = Seen { standing, limit, arrives, settled };

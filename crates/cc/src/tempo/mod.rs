@@ -92,6 +92,7 @@ impl Tempo {
                 newest = newest.max(acked.newest.map(|(sent, _)| sent));
             }
         }
+        self.path.settle();
         if let Some(sent) = newest {
             let sample = now - sent;
             if !sample.is_negative() {
@@ -105,7 +106,7 @@ impl Tempo {
         self.path.reports.note(now);
         let frame = self.path.frames.longest();
         let span = (FRAMES * frame).max(self.law.others.span(&self.params));
-        self.path.span = self.params.standing_span.max(TimeDelta::from_secs_f64(span));
+        self.path.set_span(self.params.standing_span.max(TimeDelta::from_secs_f64(span)));
         if self.silence.is_outage() {
             return;
         }

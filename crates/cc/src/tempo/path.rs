@@ -3,7 +3,7 @@
 use super::Params;
 use super::recent::Gaps;
 use crate::Acked;
-use crate::queue_delay::{History, QueueDelay, Reach};
+use crate::queue_delay::{History, QueueDelay};
 use crate::utility::delivery::Delivery;
 use paceline_units::{Bytes, Time, TimeDelta};
 
@@ -30,8 +30,9 @@ pub(super) struct Path {
     delay: QueueDelay,
     /// The newest arrival.
     newest: Time,
-    /// How long a queue stands that counts.
-    pub(super) span: TimeDelta,
+    /// How long a queue stands that counts, and how far samples of it are apart.
+    span: TimeDelta,
+    spacing: TimeDelta,
     delivery: Delivery,
     /// The first arrival, from which seconds count.
     zero: Option<Time>,
@@ -44,16 +45,19 @@ impl Path {
     /// A flow of which nothing arrived.
     pub(super) fn new(params: &Params) -> Path {
         let history = History { bucket: params.base_bucket, buckets: params.base_buckets };
-        Path {
+        let mut path = Path {
             delay: QueueDelay::new(params.skew_compensation, history, SAMPLES as usize + 8),
             newest: Time::ZERO,
-            span: params.standing_span,
+            span: TimeDelta::ZERO,
+            spacing: TimeDelta::ZERO,
             delivery: Delivery::new(),
             zero: None,
             counts: Counts::NONE,
             frames: Gaps::NONE,
             reports: Gaps::NONE,
-        }
+        };
+        path.set_span(params.standing_span);
+        path
     }
 
     /// A packet of a report that came at `now`, as the loss detector took it.
@@ -71,6 +75,7 @@ impl Path {
         }
     }
 
+    #[inline]
     fn on_arrival(&mut self, now: Time, sent: Time, arrived: Option<Time>, tells_path: bool, size: Bytes) {
         let Some(measured) = self.delay.on_arrival(now, sent, arrived) else { return };
         if !tells_path {
@@ -84,8 +89,21 @@ impl Path {
             self.newest = arrived;
         }
         self.newest = self.newest.max(arrived);
-        let spacing = TimeDelta::from_nanos(self.span.as_nanos() / SAMPLES);
-        self.delay.filter(&measured, Reach { samples: u64::MAX, oldest: self.newest - self.span, spacing });
+        self.delay.filter(&measured, self.spacing);
+    }
+
+    /// All packets of a report were taken.
+    pub(super) fn settle(&mut self) {
+        self.delay.reach(u64::MAX, self.newest - self.span);
+    }
+
+    /// A queue counts that stands for so long.
+    pub(super) fn set_span(&mut self, span: TimeDelta) {
+        (self.span, self.spacing) = (span, TimeDelta::from_nanos(span.as_nanos() / SAMPLES));
+    }
+
+    pub(super) fn span(&self) -> TimeDelta {
+        self.span
     }
 
     /// The smallest delay of the span over the base delay, in seconds.

@@ -54,6 +54,7 @@ impl World {
             };
             let now = arrived + TimeDelta::from_millis(20);
             self.path.on_packet(now, &acked, true);
+            self.path.settle();
             let signals = Signals { now, ..signals(0) };
             self.law.update(&self.params, &signals, &mut self.path);
         }
@@ -124,6 +125,7 @@ fn a_queue_that_goes_before_less_could_arrive_is_noise() {
     world.run(1000, |_| 0, |_| false);
     while world.law.phase == Phase::Growth {
         world.run(GAP, |_| 60, |_| false);
+        assert!(world.millis < 10_000, "a queue of 60 ms is congestion");
     }
     let before = world.law.rate;
     assert!(before < 0.9e6, "{before}");

@@ -16,6 +16,7 @@ use paceline_cc::ccid::ccid2::Ccid2;
 use paceline_cc::ccid::ccid3::{Ccid3, Ccid3Receiver};
 use paceline_cc::reno::Reno;
 use paceline_cc::scream::Scream;
+use paceline_cc::tempo::Tempo;
 use paceline_cc::uncontrolled::Uncontrolled;
 use paceline_cc::{NoReceiverHalf, StreamId};
 use paceline_ends::{ReceivingEnd, SendingEnd};
@@ -200,6 +201,8 @@ transports! {
     Rtp(RtpParts) {
         /// RTP under SCReAM.
         Scream(Rtp<Scream, NoReceiverHalf>),
+        /// RTP under Tempo.
+        Tempo(Rtp<Tempo, NoReceiverHalf>),
         /// RTP with reports of its receiver, under another controller.
         Rtp(Rtp),
     } travels as {

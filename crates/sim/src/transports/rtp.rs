@@ -24,6 +24,7 @@ impl Simulated for RtpParts {
     fn flow(&self, parts: &FlowParts, wiring: FlowWiring) -> AnyFlow {
         match parts.controller.clone() {
             AnyController::Scream(scream) => flow(self, (scream, None), parts, wiring).into(),
+            AnyController::Tempo(tempo) => flow(self, (tempo, None), parts, wiring).into(),
             other => flow(self, (other, self.receiver_half.clone()), parts, wiring).into(),
         }
     }
