@@ -24,6 +24,8 @@ const OVERFLOW: f64 = 0.2;
 const ARRIVALS: (f64, f64) = (0.2, 1.9);
 /// The same of a flow that has just begun.
 const FIRST_ARRIVALS: f64 = 0.05;
+/// What the path carries is measured over so many of the largest packets, at least.
+const CARRIED: f64 = 4.0;
 /// Growth is faster after so many response times without congestion, at least.
 const PATIENCE: f64 = 10.0;
 /// The rate, in bit/s, at which growth is `growth`.
@@ -62,13 +64,13 @@ struct Drain {
     is_first: bool,
     /// Rate of arrival when it began, in bit/s.
     arrived: f64,
-    /// The longest queue, and the one when it began, in seconds.
+    /// The longest queue, and the one that was on its way when it began, in seconds.
     longest: f64,
-    began: f64,
+    coming: f64,
 }
 
 impl Drain {
-    const NONE: Drain = Drain { since: Time::ZERO, is_first: false, arrived: 0.0, longest: 0.0, began: 0.0 };
+    const NONE: Drain = Drain { since: Time::ZERO, is_first: false, arrived: 0.0, longest: 0.0, coming: 0.0 };
 }
 
 /// The flow before its rate was lowered.
@@ -186,7 +188,9 @@ impl Law {
         } else if standing > self.others.floor() + limit {
             self.lower(now);
             self.drain = Drain { is_first: true, ..Drain::NONE };
-            self.drain(params, now, &seen);
+            // A queue stood for all of the span: the path carried no more.
+            let carried = path.carries(CARRIED * signals.packet).unwrap_or(arrives);
+            self.drain(params, signals, &Seen { arrives: carried, ..seen });
         } else if let Some(part) = lost {
             self.lower(now);
             self.rate *= params.loss_back_off * (1.0 - part);
@@ -203,24 +207,29 @@ impl Law {
     }
 
     /// Less is sent than arrives, so that a queue drains.
-    fn drain(&mut self, params: &Params, now: Time, seen: &Seen) {
+    fn drain(&mut self, params: &Params, signals: &Signals, seen: &Seen) {
         let &Seen { standing, arrives, .. } = seen;
+        let now = signals.now;
         (self.phase, self.lowered) = (Phase::Drain, Some(now));
         let arrived = arrives.min(self.rate);
-        let part = 1.0 - (standing - self.others.floor()) / params.drain_time.as_secs_f64();
+        // What is on its way takes longer than a response time to arrive where more was sent than the path carries.
+        let ahead = params.drain_ahead * (signals.in_flight / arrived - signals.response).max(0.0);
+        let coming = standing + ahead;
+        let part = 1.0
+            - (coming - self.others.floor() - self.others.margin(params)) / params.drain_time.as_secs_f64();
         self.rate = arrived * part.min(params.back_off).max(params.drain_least);
         let longest = self.drain.longest.max(standing);
-        self.drain = Drain { since: now, arrived, longest, began: standing, ..self.drain };
+        self.drain = Drain { since: now, arrived, longest, coming, ..self.drain };
     }
 
     /// A queue drains, and it shows.
     fn go_on_draining(&mut self, params: &Params, signals: &Signals, path: &Path, seen: &Seen) {
         let &Seen { standing, limit, .. } = seen;
-        let Drain { since, arrived, began, .. } = self.drain;
+        let Drain { since, arrived, coming, .. } = self.drain;
         let longest = self.drain.longest.max(standing);
         let elapsed = signals.now.saturating_since(since).as_secs_f64();
-        if standing - began > OVERFLOW * elapsed {
-            self.drain(params, signals.now, seen);
+        if standing - coming > OVERFLOW * elapsed {
+            self.drain(params, signals, seen);
             self.drain.is_first = false;
             return;
         }

@@ -116,6 +116,7 @@ impl Tempo {
             now,
             response,
             rtt,
+            in_flight: self.streams.in_flight().as_bits_f64(),
             packet: self.largest_packet,
             l4s: self.l4s,
             held_back: self.silence.is_answered(),

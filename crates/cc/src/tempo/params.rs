@@ -23,6 +23,7 @@ params! {
         back_off: f64 = 0.85, in 0.1, 1.0, OURS, "Rate after congestion, as a part of what arrived";
         drain_time: TimeDelta = ms(150), in 1e-3, 10.0, OURS, "While a queue drains the rate is lower by the part of the queue in this time";
         drain_least: f64 = 0.3, in 0.01, 1.0, OURS, "While a queue drains the rate is at least this part of what arrived";
+        drain_ahead: f64 = 1.0, in 0.0, 1.0, OURS, "Part of the queue that counts in a drain of what was sent and has not arrived";
         growth: f64 = 0.1, in 0.0, 10.0, OURS, "Growth per second at 1 Mbit/s; in proportion to one over the root of the rate";
         growth_queue: TimeDelta = ms(50), in 1e-3, 10.0, OURS, "Growth is so slow that twice this queue at most is there before it is seen";
         growth_most: f64 = 0.2, in 0.0, 10.0, OURS, "Largest growth in a response time";

@@ -121,6 +121,11 @@ impl Path {
         self.delivery.rate(span, 0.0)
     }
 
+    /// Bit/s that arrived while a queue stood, over no less than so many bits.
+    pub(super) fn carries(&self, fewest: f64) -> Option<f64> {
+        self.delivery.rate(self.span.as_secs_f64(), fewest)
+    }
+
     /// An outage is over: what arrived before it, and in it, says nothing of the path.
     pub(super) fn forget_recent(&mut self) {
         self.delay.empty_filter();

@@ -10,6 +10,8 @@ pub(super) struct Signals {
     pub(super) response: f64,
     /// Seconds of a round trip.
     pub(super) rtt: f64,
+    /// Bits in flight.
+    pub(super) in_flight: f64,
     /// The largest packet, in bits.
     pub(super) packet: f64,
     /// Whether marks are answered in proportion.

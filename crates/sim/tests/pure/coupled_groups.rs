@@ -55,6 +55,8 @@ impl Borne {
             LIBWEBRTC_2012 => 0.67,
             "gcc" => 0.91,
             "urcp" => 0.78,
+            // A drain takes out all of the queue, and a group drains together.
+            "tempo" => 0.91,
             // Apart it leaves as much: a reduction for delay does not slow its growth down, and it swings.
             "scream-v2" => 0.72,
             _ => 0.92,
