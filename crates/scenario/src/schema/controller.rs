@@ -12,6 +12,7 @@ use paceline_units::param::{ParamSet, Spec, Value};
 use paceline_units::text::{format_size, one_of};
 
 const CONTROLLER: &str = "a controller such as { kind = \"scream\", profile = \"rfc8298\" }";
+const NO_CONTROLLER: &str = "a controller such as \"tempo\", or a transport that brings one, such as \"rtp\"";
 
 /// The controller of a flow, its transport, and the size of its largest packet: one choice. `packet_size` is `mss` and the transport's
 /// header.
@@ -31,7 +32,7 @@ pub(super) fn parse(flow: &Table<'_>) -> Result<Choice, ScenarioError> {
         (Some(node), _) => node,
         (None, wanted) => match wanted.and_then(|wanted| Some((wanted, wanted.usual_controller()?))) {
             Some((wanted, usual)) => return named(flow, usual, |_| Ok(wanted)),
-            None => return Err(flow.missing("controller", CONTROLLER)),
+            None => return Err(flow.missing("controller", NO_CONTROLLER)),
         },
     };
     let transport = |params: &ControllerParams| {
