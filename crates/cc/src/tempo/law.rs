@@ -24,7 +24,7 @@ const OVERFLOW: f64 = 0.2;
 const ARRIVALS: (f64, f64) = (0.2, 1.9);
 /// The same of a flow that has just begun.
 const FIRST_ARRIVALS: f64 = 0.05;
-/// What the path carries is measured over so many of the largest packets, at least.
+/// The rate of the path is measured over so many of the largest packets, at least.
 const CARRIED: f64 = 4.0;
 /// Growth is faster after so many response times without congestion, at least.
 const PATIENCE: f64 = 10.0;
@@ -212,7 +212,7 @@ impl Law {
         let now = signals.now;
         (self.phase, self.lowered) = (Phase::Drain, Some(now));
         let arrived = arrives.min(self.rate);
-        // What is on its way takes longer than a response time to arrive where more was sent than the path carries.
+        // Bits in flight take longer than a response time to arrive where more was sent than the path carries.
         let ahead = params.drain_ahead * (signals.in_flight / arrived - signals.response).max(0.0);
         let coming = standing + ahead;
         let part = 1.0
