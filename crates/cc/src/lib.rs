@@ -18,6 +18,7 @@ pub mod coupling;
 pub mod cubic;
 pub mod dctcp;
 mod detector;
+pub mod fast;
 pub mod fixed;
 mod forward;
 pub mod gaimd;
