@@ -7,7 +7,7 @@ use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
     ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
-    bbr, bbr3, bic, binomial, cubic, dctcp, fast, fixed, gaimd, gcc, highspeed, htcp,
+    bbr, bbr3, bic, binomial, compound, cubic, dctcp, fast, fixed, gaimd, gcc, highspeed, htcp,
     hybla, illinois, ledbat, nada, prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc,
     um, uncontrolled, urcp, vegas, veno, westwood, yeah,
 };
@@ -241,6 +241,8 @@ controllers! {
     Binomial("binomial", binomial::Binomial, Steers::ByteStream),
     /// FAST TCP (2004): an equation leads the window to a number of packets in the queue
     Fast("fast", fast::Fast, Steers::ByteStream),
+    /// Compound TCP (2006): Reno's window, and another that grows while no queue is seen
+    Compound("compound", compound::Compound, Steers::ByteStream),
 }
 
 /// The parameters that say the least, the first and the highest target bitrate.

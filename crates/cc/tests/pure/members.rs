@@ -203,7 +203,8 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
         | ControllerParams::Westwood(_)
         | ControllerParams::Veno(_)
         | ControllerParams::Yeah(_)
-        | ControllerParams::Gaimd(_) => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1),
+        | ControllerParams::Gaimd(_)
+        | ControllerParams::Compound(_) => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1),
         ControllerParams::Bbr(_) => {
             let member = member
                 .exempt("reacts_to_loss", "version 1 takes no loss for congestion")
