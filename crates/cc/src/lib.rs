@@ -13,6 +13,7 @@ pub mod bbr3;
 pub mod bic;
 pub mod binomial;
 pub mod ccid;
+pub mod cdg;
 pub mod compound;
 mod contract;
 pub mod coupling;

@@ -7,7 +7,7 @@ use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
     ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
-    bbr, bbr3, bic, binomial, compound, cubic, dctcp, fast, fixed, gaimd, gcc, highspeed, htcp,
+    bbr, bbr3, bic, binomial, cdg, compound, cubic, dctcp, fast, fixed, gaimd, gcc, highspeed, htcp,
     hybla, illinois, ledbat, nada, prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc,
     um, uncontrolled, urcp, vegas, veno, westwood, yeah,
 };
@@ -243,6 +243,8 @@ controllers! {
     Fast("fast", fast::Fast, Steers::ByteStream),
     /// Compound TCP (2006): Reno's window, and another that grows while no queue is seen
     Compound("compound", compound::Compound, Steers::ByteStream),
+    /// CDG (2011): shrinks at random while round trips get longer; losses without a full queue do not count
+    Cdg("cdg", cdg::Cdg, Steers::ByteStream),
 }
 
 /// The parameters that say the least, the first and the highest target bitrate.

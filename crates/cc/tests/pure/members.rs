@@ -189,6 +189,9 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
             let many = "200 packets of its own wait, whatever the link: half a second at 4 Mbit/s";
             member.exempt("reacts_to_delay", many).exempt("reacts_to_loss", many).exempt("reacts_to_marks", many)
         }
+        ControllerParams::Cdg(_) if profile == "2011" => {
+            member.exempt("reacts_to_loss", "losses without a full queue are no congestion to it")
+        }
         ControllerParams::Tahoe(_)
         | ControllerParams::Reno(_)
         | ControllerParams::NewReno(_)
