@@ -31,6 +31,7 @@ pub mod htcp;
 pub mod hybla;
 pub mod illinois;
 pub mod ledbat;
+pub mod ledbat_pp;
 mod media_room;
 mod media_streams;
 pub mod nada;

@@ -8,7 +8,7 @@ use crate::{
     ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
     bbr, bbr3, bic, binomial, cdg, compound, cubic, dctcp, fast, fixed, gaimd, gcc, highspeed, htcp,
-    hybla, illinois, ledbat, nada, prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc,
+    hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc,
     um, uncontrolled, urcp, vegas, veno, westwood, yeah,
 };
 use alloc::vec::Vec;
@@ -245,6 +245,8 @@ controllers! {
     Compound("compound", compound::Compound, Steers::ByteStream),
     /// CDG (2011): shrinks at random while round trips get longer; losses without a full queue do not count
     Cdg("cdg", cdg::Cdg, Steers::ByteStream),
+    /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus-06): LEDBAT that is slower, shrinks in proportion and slows down to see the path without its queue
+    LedbatPp("ledbat-pp", ledbat_pp::LedbatPp, Steers::ByteStream),
 }
 
 /// The parameters that say the least, the first and the highest target bitrate.
