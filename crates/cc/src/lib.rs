@@ -16,6 +16,7 @@ pub mod ccid;
 pub mod cdg;
 pub mod compound;
 mod contract;
+pub mod copa;
 pub mod coupling;
 pub mod cubic;
 pub mod dctcp;

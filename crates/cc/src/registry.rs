@@ -7,7 +7,7 @@ use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
     ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
-    bbr, bbr3, bic, binomial, cdg, compound, cubic, dctcp, fast, fixed, gaimd, gcc, highspeed, htcp,
+    bbr, bbr3, bic, binomial, cdg, compound, copa, cubic, dctcp, fast, fixed, gaimd, gcc, highspeed, htcp,
     hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc,
     um, uncontrolled, urcp, vegas, veno, westwood, yeah,
 };
@@ -247,6 +247,8 @@ controllers! {
     Cdg("cdg", cdg::Cdg, Steers::ByteStream),
     /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus-06): LEDBAT that is slower, shrinks in proportion and slows down to see the path without its queue
     LedbatPp("ledbat-pp", ledbat_pp::LedbatPp, Steers::ByteStream),
+    /// Copa (2018): the window moves towards a rate of one packet for each delta times the queue delay
+    Copa("copa", copa::Copa, Steers::ByteStream),
 }
 
 /// The parameters that say the least, the first and the highest target bitrate.

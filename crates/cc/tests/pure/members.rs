@@ -192,6 +192,16 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
         ControllerParams::Cdg(_) if profile == "2011" => {
             member.exempt("reacts_to_loss", "losses without a full queue are no congestion to it")
         }
+        ControllerParams::Copa(_) => {
+            let waits = match profile {
+                "default-mode" => "its queue just after the step is shorter than the band asks for",
+                _ => "a link that suddenly is slower has no empty queue: it takes its own for another's, and competes",
+            };
+            member
+                .exempt("reacts_to_delay", waits)
+                .exempt("reacts_to_loss", "delay alone moves its window")
+                .unharmed_by(Fault::DeafToCe, "its packets cannot be marked")
+        }
         ControllerParams::Tahoe(_)
         | ControllerParams::Reno(_)
         | ControllerParams::NewReno(_)
