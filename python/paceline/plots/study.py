@@ -204,19 +204,21 @@ class Against(Picture, frozen=True, kw_only=True, tag="against"):
 
 
 class Placed(Picture, frozen=True, kw_only=True, tag="placed"):
-    """A panel for each level of a factor, in which each level of another has a point: one metric over another, shaded by a third."""
+    """A panel for each level of a factor, and a line for each of another: a point that two metrics place and colour."""
 
     design: str
     metric: str
+    """The number."""
     against: str
+    """Where the points are, on a logarithmic axis."""
     shade: str
-    """A metric from 0 to 1 that is the colour of a point."""
+    """A metric from 0.5 to 1 that is the colour of a point."""
     lines: str
-    """The factor whose levels are points."""
+    """The factor that has a line for each level."""
     panels: str
-    """The factor whose levels are panels."""
+    """The factor that has a panel for each level."""
     labels: dict[str, str] = {}
-    """Titles of axes by metric."""
+    """Descriptions by metric."""
 
     def checked(
         self, designs: Mapping[str, Design], factors: Mapping[str, Factor], metrics: Mapping[str, object]
@@ -227,31 +229,28 @@ class Placed(Picture, frozen=True, kw_only=True, tag="placed"):
         return self
 
     def _draw(self, study: Defined, rows: Rows) -> Figure:
-        own, levels = rows.frame(self.design), study.designs[self.design].levels
-        figure, grid = panel_grid(len(levels[self.panels]), columns=3, width=3.4, height=3.3)
-        for axes, level in zip(grid, levels[self.panels], strict=True):
+        own, levels = rows.frame(self.design), study.designs[self.design].levels[self.panels]
+        order = own.groupby(self.lines)[self.against].mean().sort_values(ascending=False).index
+        height = 0.4 + 0.14 * len(order)
+        figure, grid = panel_grid(len(levels), columns=3, width=3.2, height=height, sharey=True)
+        for axes, level in zip(grid, levels, strict=True):
             means = own[own[self.panels] == level].groupby(self.lines)[[self.against, self.metric, self.shade]].mean()
-            shades = self._panel(axes, means.dropna().sort_values(self.metric))
+            shades = self._panel(axes, means.reindex(order))
             axes.set_title(str(level), fontsize=8)
             axes.set_xlabel(self.labels.get(self.against) or axis_of(study, self.against))
-            axes.set_ylabel(self.labels.get(self.metric) or axis_of(study, self.metric))
-        figure.colorbar(shades, ax=grid, shrink=0.5, pad=0.02, label=self.labels.get(self.shade, self.shade))
+        figure.colorbar(shades, ax=grid, shrink=0.5, pad=0.04, label=self.labels.get(self.shade, self.shade))
         heading(figure, self.title or self.name)
         return figure
 
     def _panel(self, axes: Axes, means: pd.DataFrame) -> Any:
-        """Points, each joined to its name in a column at the right, in the order of the metric."""
-        across, up = means[self.against].clip(lower=0.1), means[self.metric]
-        shades = axes.scatter(across, up, c=means[self.shade], cmap="viridis", vmin=0.5, vmax=1.0, s=14, zorder=3)
-        least, most = float(across.min()), float(across.max())
-        axes.set_xscale("log")
-        axes.set_xlim(least / 1.3, most * (most / least + 1.3) ** 0.6)
-        low, high = min(0.8 * float(up.min()), 0.9 * float(up.max())), 1.03 * float(up.max())
-        axes.set_ylim(low, high)
-        for place, (name, x, y) in enumerate(zip(means.index, across, up, strict=True)):
-            at = (0.8, (place + 0.5) / max(1, len(means)))
-            arrow = {"arrowstyle": "-", "linewidth": 0.3, "color": GREY}
-            axes.annotate(str(name), (x, y), at, textcoords="axes fraction", fontsize=5, va="center", arrowprops=arrow)
+        places = range(len(means))
+        across = means[self.against].clip(lower=0.1)
+        shades = axes.scatter(across, places, c=means[self.shade], cmap="viridis", vmin=0.5, vmax=1.0, s=20, zorder=3)
+        axes.set_yticks(places, [str(level) for level in means.index], fontsize=7)
+        for place, number in zip(places, means[self.metric], strict=True):
+            axes.text(1.02, place, f"{number:.2f}", transform=axes.get_yaxis_transform(), fontsize=6, va="center")
+        logarithmic(axes, "x")
+        axes.grid(axis="y", linewidth=0.3)
         return shades
 
 
