@@ -13,6 +13,7 @@ mod growth;
 mod hystart;
 mod round_trip;
 mod rounds;
+mod search;
 mod sender;
 mod state;
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub use growth::WindowGrowth;
 pub use hystart::{HyStartParams, SlowStartExit};
 pub use round_trip::RoundTrip;
 pub use rounds::{Round, Rounds};
+pub use search::SearchParams;
 pub use sender::WindowSender;
 pub use state::{Window, WindowPacing};
 

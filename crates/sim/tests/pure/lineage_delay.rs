@@ -214,3 +214,37 @@ fn copa_flows_share_equally_and_compete_beside_cubic() {
     assert!(jain >= 0.95, "{jain:.3} of {rates:?}");
     assert!(competing > 0.2 && meek < 0.2, "{competing:.3} and {meek:.3}");
 }
+
+/// draft-chung-ccwg-search-00: slow start ends after the link is full and before it loses, where the queue holds two doublings; afterwards the
+/// link is used. The first seconds of CUBIC, which later overflows any queue.
+#[test]
+fn search_ends_slow_start_without_a_loss_where_nothing_else_does() {
+    let begin = |hystart: &str, mbps: f64, rtt_ms: u32| {
+        let product = mbps * 1e6 / 8.0 / 1500.0 * f64::from(rtt_ms) / 1e3;
+        let rounds = (product / 10.0).log2().max(0.0) + 24.0;
+        let outcome = run(&format!(
+            "duration = \"{}ms\"\nsample = \"1ms\"\n[links.l]\nrate = \"{mbps}Mbps\"\ndelay = \"{}us\"\nqueue = {{ packets = {} }}\n\
+             [flows.f0]\ntransport = \"tcp\"\nsource = {{ kind = \"bulk\" }}\npath = [\"l\"]\n\
+             controller = {{ kind = \"cubic\", hystart = \"{hystart}\" }}\ntcp = {{ ack_every = 1 }}\n",
+            (rounds * f64::from(rtt_ms)) as u32,
+            rtt_ms * 500,
+            (6.0 * product) as u32,
+        ));
+        (link(&outcome, "l").dropped, rate(&outcome, 0) / mbps)
+    };
+    let mut wrong = Vec::new();
+    for mbps in [10.0, 50.0, 100.0] {
+        for rtt_ms in [20, 60, 120, 250] {
+            let ((lost, used), (lost_off, _)) = (begin("search", mbps, rtt_ms), begin("off", mbps, rtt_ms));
+            println!(
+                "| search, {mbps} Mbit/s, {rtt_ms} ms | 0 lost; off loses | {lost}; {lost_off} | used {used:.2} |"
+            );
+            // A product of 17 packets is overflown before SEARCH has the bins that it compares.
+            let is_long_enough = (mbps, rtt_ms) != (10.0, 20);
+            if (lost > 0) == is_long_enough || lost_off == 0 || used < 0.5 {
+                wrong.push((mbps, rtt_ms, lost, lost_off, used));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
