@@ -3,7 +3,6 @@
 //!
 //! Differences from the paper are in DEVIATIONS.md beside this file and in `window/DEVIATIONS.md`.
 
-mod extreme;
 mod params;
 #[cfg(test)]
 mod tests;
@@ -11,9 +10,8 @@ mod tests;
 pub use params::Params;
 
 use crate::observe::window_variables;
-use crate::window::{Ack, Cause, Law, Marks, Sent, Window, WindowSender};
+use crate::window::{Ack, Cause, Extreme, Law, Marks, Sent, Window, WindowSender};
 use crate::{PacketResult, SentPacket};
-use extreme::Extreme;
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// The sender half. `assign` overwrites window and threshold, not the round trips.

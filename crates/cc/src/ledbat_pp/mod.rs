@@ -3,7 +3,6 @@
 //!
 //! Differences from the text are in DEVIATIONS.md beside this file and in `window/DEVIATIONS.md`.
 
-mod delays;
 mod params;
 #[cfg(test)]
 mod tests;
@@ -12,8 +11,8 @@ pub use params::Params;
 
 use crate::Assigned;
 use crate::observe::window_variables;
-use crate::window::{Ack, Cause, Law, Window, WindowSender};
-use delays::Delays;
+use crate::window::{Ack, Cause, Extreme, Law, Window, WindowSender};
+use alloc::collections::VecDeque;
 use paceline_units::{Bytes, Time, TimeDelta};
 
 /// The sender half. `assign` overwrites window and threshold, not the delays; in a slowdown it overwrites the window after it.
@@ -36,7 +35,10 @@ enum Phase {
 #[derive(Clone, Debug)]
 pub struct LedbatPpLaw {
     params: Params,
-    delays: Delays,
+    /// Smallest round trips of ten minutes, in seconds.
+    base: Extreme,
+    /// The newest round trips in seconds.
+    newest: VecDeque<f64>,
     phase: Phase,
     before: Phase,
     /// In a slowdown the window after it and the present one, in bytes.
@@ -45,6 +47,21 @@ pub struct LedbatPpLaw {
 }
 
 impl LedbatPpLaw {
+    fn sample(&mut self, now: Time, rtt: TimeDelta) {
+        let rtt = rtt.as_secs_f64().max(1e-9);
+        self.base.update(now, TimeDelta::from_secs(60 * self.params.base_history as i64), rtt);
+        self.newest.push_back(rtt);
+        while self.newest.len() as u64 > self.params.current_filter {
+            self.newest.pop_front();
+        }
+    }
+
+    /// Base delay and queue delay in seconds; absent before the first round trip.
+    fn delays(&self) -> Option<(f64, f64)> {
+        let (base, present) = (self.base.least()?, self.newest.iter().copied().reduce(f64::min)?);
+        Some((base, (present - base).max(0.0)))
+    }
+
     fn least(&self, window: &Window) -> f64 {
         (self.params.min_cwnd as f64 * window.mss).min(window.cwnd)
     }
@@ -122,7 +139,8 @@ impl Law for LedbatPpLaw {
         window.set(first);
         LedbatPpLaw {
             params: params.clone(),
-            delays: Delays::new(params),
+            base: Extreme::NEW,
+            newest: VecDeque::with_capacity(params.current_filter as usize + 1),
             phase: Phase::First,
             before: Phase::First,
             after: 0.0,
@@ -138,9 +156,9 @@ impl Law for LedbatPpLaw {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
-            self.delays.sample(&self.params, ack.now, rtt);
+            self.sample(ack.now, rtt);
         }
-        let Some((base, wait)) = self.delays.base().zip(self.delays.queue_delay()) else { return };
+        let Some((base, wait)) = self.delays() else { return };
         let exit = self.params.slow_start_exit * self.params.target.as_secs_f64();
         if self.phase == Phase::First && window.in_slow_start() && wait > exit {
             window.ssthresh = window.cwnd;
@@ -188,12 +206,12 @@ impl Law for LedbatPpLaw {
     }
 
     fn queue_delay(&self) -> Option<TimeDelta> {
-        self.delays.queue_delay().map(TimeDelta::from_secs_f64)
+        self.delays().map(|(_, wait)| TimeDelta::from_secs_f64(wait))
     }
 
     window_variables! { |self, window|
-        queuing_delay: "ms" = self.delays.queue_delay().map(|wait| wait * 1e3), "Queue delay by its estimate";
-        base_delay: "ms" = self.delays.base().map(|base| base * 1e3), "Smallest round trip of ten minutes";
+        queuing_delay: "ms" = self.delays().map(|(_, wait)| wait * 1e3), "Queue delay by its estimate";
+        base_delay: "ms" = self.delays().map(|(base, _)| base * 1e3), "Smallest round trip of ten minutes";
         slowdown: "" = if self.is_frozen() { 1.0 } else { 0.0 }, "1 while a slowdown keeps the window at its smallest";
     }
 }

@@ -17,11 +17,11 @@ fn moved(base: i64, waited: i64) -> f64 {
     flow.fill();
     // The first acknowledgement came after 100 ms: the base is told to it directly.
     let (law, window) = flow.sender.parts();
-    law.delays = Delays::new(&params);
-    law.delays.sample(&params, flow.now, TimeDelta::from_millis(base));
-    (0..4).for_each(|_| law.delays.sample(&params, flow.now, TimeDelta::from_millis(base + waited)));
+    (law.base, law.newest) = (Extreme::NEW, VecDeque::new());
+    law.sample(flow.now, TimeDelta::from_millis(base));
+    (0..4).for_each(|_| law.sample(flow.now, TimeDelta::from_millis(base + waited)));
     window.set(40_000.0);
-    let (gain, wait) = (law.gain(law.delays.base().unwrap()), law.delays.queue_delay().unwrap());
+    let (gain, wait) = law.delays().map(|(base, wait)| (law.gain(base), wait)).unwrap();
     let ack = Ack {
         now: flow.now,
         delivered: SIZE,
@@ -94,4 +94,19 @@ fn a_loss_halves_and_a_timeout_leaves_one_packet() {
     assert_eq!((flow.cwnd(), flow.ssthresh()), (10.0, 10.0));
     flow.tell(Recovery::TimedOut);
     assert_eq!(flow.cwnd(), 1.0);
+}
+
+#[test]
+fn the_present_delay_is_the_smallest_of_four_round_trips() {
+    let (mut flow, at) = (flow(&Params::default()), |seconds: u64| Time::from_nanos(seconds * 1_000_000_000));
+    let law = flow.sender.parts().0;
+    law.sample(at(1), TimeDelta::from_millis(40));
+    for (rtt, expected) in [(100, 0.0), (90, 0.0), (120, 0.0), (110, 0.05), (110, 0.05), (110, 0.07)] {
+        law.sample(at(2), TimeDelta::from_millis(rtt));
+        close(law.delays().expect("a round trip").1, expected);
+    }
+    law.sample(at(601), TimeDelta::from_millis(110));
+    close(law.delays().expect("a round trip").0, 0.04);
+    law.sample(at(700), TimeDelta::from_millis(110));
+    close(law.delays().expect("a round trip").0, 0.11);
 }

@@ -8,6 +8,7 @@
 mod avoidance;
 #[cfg(test)]
 pub(crate) mod drive;
+mod extreme;
 mod flight;
 mod growth;
 mod hystart;
@@ -20,6 +21,7 @@ mod state;
 mod tests;
 
 pub use avoidance::{Avoidance, AvoidanceParams, Rule};
+pub use extreme::Extreme;
 pub use flight::Sent;
 pub use growth::WindowGrowth;
 pub use hystart::{HyStartParams, SlowStartExit};

@@ -1,4 +1,4 @@
-//! The smallest or the largest value of the last while, to an eighth of it.
+//! The smallest or the largest value of the last while, to an eighth of it: for laws whose base delay is of some time.
 
 use paceline_units::{Time, TimeDelta};
 
@@ -7,11 +7,12 @@ const PARTS: usize = 8;
 
 /// Extremes of the parts of a time, newest first. Values are seconds; the largest is kept as the smallest of negatives.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Extreme {
+pub struct Extreme {
     parts: [Option<(Time, f64)>; PARTS + 1],
 }
 
 impl Extreme {
+    /// No value yet.
     pub const NEW: Extreme = Extreme { parts: [None; PARTS + 1] };
 
     /// Takes a value, and forgets those that are older than `over`.
