@@ -74,7 +74,6 @@ impl Window {
     }
 
     /// SEARCH's exit: the window goes back, not below the first.
-    #[cold]
     fn search(&mut self, ack: &Ack) {
         if let Some(overshoot) = self.growth.search.as_mut().and_then(|search| search.on_ack(ack)) {
             self.set((self.cwnd - overshoot).max(self.initial.min(self.cwnd)));
