@@ -7,9 +7,9 @@ use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
     ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
-    bbr, bbr3, bic, binomial, cubic, dctcp, fixed, gaimd, gcc, highspeed, htcp, hybla, illinois, ledbat,
-    nada, prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc, um, uncontrolled, urcp, vegas, veno,
-    westwood, yeah,
+    bbr, bbr3, bic, binomial, cdg, compound, copa, cubic, dctcp, fast, fixed, gaimd, gcc, highspeed, htcp,
+    hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc,
+    um, uncontrolled, urcp, vegas, veno, westwood, yeah,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -239,6 +239,16 @@ controllers! {
     Gaimd("gaimd", gaimd::Gaimd, Steers::ByteStream),
     /// Binomial laws (2001), SQRT and IIAD: increase and decrease by powers of the window
     Binomial("binomial", binomial::Binomial, Steers::ByteStream),
+    /// FAST TCP (2004): an equation leads the window to a number of packets in the queue
+    Fast("fast", fast::Fast, Steers::ByteStream),
+    /// Compound TCP (2006): Reno's window, and another that grows while no queue is seen
+    Compound("compound", compound::Compound, Steers::ByteStream),
+    /// CDG (2011): shrinks at random while round trips get longer; losses without a full queue do not count
+    Cdg("cdg", cdg::Cdg, Steers::ByteStream),
+    /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus-06): LEDBAT that is slower, shrinks in proportion and slows down to see the path without its queue
+    LedbatPp("ledbat-pp", ledbat_pp::LedbatPp, Steers::ByteStream),
+    /// Copa (2018): the window moves towards a rate of one packet for each delta times the queue delay
+    Copa("copa", copa::Copa, Steers::ByteStream),
 }
 
 /// The parameters that say the least, the first and the highest target bitrate.

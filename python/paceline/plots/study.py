@@ -203,6 +203,57 @@ class Against(Picture, frozen=True, kw_only=True, tag="against"):
         axes.set_ylabel(self.axis or axis_of(study, self.metric))
 
 
+class Placed(Picture, frozen=True, kw_only=True, tag="placed"):
+    """A panel for each level of a factor, and a line for each of another: a point that two metrics place and colour."""
+
+    design: str
+    metric: str
+    """The number."""
+    against: str
+    """Where the points are, on a logarithmic axis."""
+    shade: str
+    """A metric from 0.5 to 1 that is the colour of a point."""
+    lines: str
+    """The factor that has a line for each level."""
+    panels: str
+    """The factor that has a panel for each level."""
+    labels: dict[str, str] = {}
+    """Descriptions by metric."""
+
+    def checked(
+        self, designs: Mapping[str, Design], factors: Mapping[str, Factor], metrics: Mapping[str, object]
+    ) -> Picture:
+        super().checked(designs, factors, metrics)
+        expect_known(f"pictures.{self.name}.shade", self.shade, metrics)
+        expect_known(f"pictures.{self.name}.panels", self.panels, factors)
+        return self
+
+    def _draw(self, study: Defined, rows: Rows) -> Figure:
+        own, levels = rows.frame(self.design), study.designs[self.design].levels[self.panels]
+        order = own.groupby(self.lines)[self.against].mean().sort_values(ascending=False).index
+        height = 0.4 + 0.14 * len(order)
+        figure, grid = panel_grid(len(levels), columns=3, width=3.2, height=height, sharey=True)
+        for axes, level in zip(grid, levels, strict=True):
+            means = own[own[self.panels] == level].groupby(self.lines)[[self.against, self.metric, self.shade]].mean()
+            shades = self._panel(axes, means.reindex(order))
+            axes.set_title(str(level), fontsize=8)
+            axes.set_xlabel(self.labels.get(self.against) or axis_of(study, self.against))
+        figure.colorbar(shades, ax=grid, shrink=0.5, pad=0.04, label=self.labels.get(self.shade, self.shade))
+        heading(figure, self.title or self.name)
+        return figure
+
+    def _panel(self, axes: Axes, means: pd.DataFrame) -> Any:
+        places = range(len(means))
+        across = means[self.against].clip(lower=0.1)
+        shades = axes.scatter(across, places, c=means[self.shade], cmap="viridis", vmin=0.5, vmax=1.0, s=20, zorder=3)
+        axes.set_yticks(places, [str(level) for level in means.index], fontsize=7)
+        for place, number in zip(places, means[self.metric], strict=True):
+            axes.text(1.02, place, f"{number:.2f}", transform=axes.get_yaxis_transform(), fontsize=6, va="center")
+        logarithmic(axes, "x")
+        axes.grid(axis="y", linewidth=0.3)
+        return shades
+
+
 class Panel(Spec, frozen=True, kw_only=True):
     """One pair of axes."""
 

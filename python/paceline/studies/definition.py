@@ -17,7 +17,7 @@ from paceline import disk, library
 from paceline.errors import DataNotFound, ScenarioError, StudyError, UsageError, one_of
 from paceline.overrides import as_pairs
 from paceline.plots import PLOTS
-from paceline.plots.study import Across, Against, Curves, Levels, Numbers, Picture
+from paceline.plots.study import Across, Against, Curves, Levels, Numbers, Picture, Placed
 from paceline.plots.study_cells import Groups, Map
 from paceline.plots.study_series import Runs
 from paceline.studies import designs
@@ -42,7 +42,7 @@ from paceline.studies.spec import (
 from paceline.studies.tables import Table
 from paceline.toml import TOMLDecodeError, decoded, loads
 
-PictureSpec = Levels | Numbers | Against | Curves | Across | Runs | Groups | Map
+PictureSpec = Levels | Numbers | Against | Placed | Curves | Across | Runs | Groups | Map
 
 MOST_CONDITIONS = 10_000
 """Experiments of a design that stand for conditions of a search: each set runs under each of them."""

@@ -1,7 +1,8 @@
 //! Bounds of a window's growth beside its law: how slow start ends, and how far the window of a sender may grow that
 //! does not use it.
 
-use super::hystart::{HyStart, HyStartParams};
+use super::hystart::{HyStart, HyStartParams, SlowStartExit};
+use super::search::{Search, SearchParams};
 use super::{Ack, Window};
 use paceline_units::params;
 
@@ -13,6 +14,8 @@ params! {
     }
     /// How the first slow start ends.
     with hystart: HyStartParams;
+    /// The constants of SEARCH.
+    with search: SearchParams;
 }
 
 /// The state of these bounds.
@@ -20,6 +23,8 @@ params! {
 pub(super) struct Growth {
     rate_limited_increase: bool,
     hystart: HyStart,
+    /// SEARCH, where it is on.
+    search: Option<Search>,
     /// `maxFS`, bytes.
     largest_flight: f64,
     /// The window after the last acknowledgement, bytes: a smaller one was reduced. Negative before the first.
@@ -28,8 +33,10 @@ pub(super) struct Growth {
 
 impl Growth {
     pub fn new(params: WindowGrowth) -> Growth {
-        let WindowGrowth { rate_limited_increase, hystart } = params;
-        Growth { rate_limited_increase, hystart: HyStart::new(hystart), largest_flight: 0.0, window: -1.0 }
+        let WindowGrowth { rate_limited_increase, hystart, search } = params;
+        let search = (hystart.hystart == SlowStartExit::Search).then(|| Search::new(search));
+        let hystart = HyStart::new(hystart);
+        Growth { rate_limited_increase, hystart, search, largest_flight: 0.0, window: -1.0 }
     }
 }
 
@@ -61,6 +68,17 @@ impl Window {
             return self.watched_slow_start(ack);
         }
         self.double(ack, bytes.min(limit * self.mss), 2.0);
+        if self.growth.search.is_some() && self.ssthresh.is_infinite() {
+            self.search(ack);
+        }
+    }
+
+    /// SEARCH's exit: the window goes back, not below the first.
+    fn search(&mut self, ack: &Ack) {
+        if let Some(overshoot) = self.growth.search.as_mut().and_then(|search| search.on_ack(ack)) {
+            self.set((self.cwnd - overshoot).max(self.initial.min(self.cwnd)));
+            self.ssthresh = self.cwnd;
+        }
     }
 
     /// RFC 9406 section 4.2.

@@ -9,6 +9,8 @@ names! {
         Off = "off",
         /// Round trips that get longer (RFC 9406).
         HyStartPlusPlus = "hystart++",
+        /// Deliveries that no longer double (draft-chung-ccwg-search-00).
+        Search = "search",
     }
 }
 

@@ -8,22 +8,26 @@
 mod avoidance;
 #[cfg(test)]
 pub(crate) mod drive;
+mod extreme;
 mod flight;
 mod growth;
 mod hystart;
 mod round_trip;
 mod rounds;
+mod search;
 mod sender;
 mod state;
 #[cfg(test)]
 mod tests;
 
 pub use avoidance::{Avoidance, AvoidanceParams, Rule};
+pub use extreme::Extreme;
 pub use flight::Sent;
 pub use growth::WindowGrowth;
 pub use hystart::{HyStartParams, SlowStartExit};
 pub use round_trip::RoundTrip;
 pub use rounds::{Round, Rounds};
+pub use search::SearchParams;
 pub use sender::WindowSender;
 pub use state::{Window, WindowPacing};
 

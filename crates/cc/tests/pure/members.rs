@@ -185,6 +185,23 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
             let member = member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1).exempt("is_fair_to_itself", "losses take so little that shares take longer than the check to become equal");
             if profile == "iiad" { member.exempt(ONE_RECOVERY.0, ONE_RECOVERY.1) } else { member }
         }
+        ControllerParams::Fast(_) if profile == "gigabit" => {
+            let many = "200 packets of its own wait, whatever the link: half a second at 4 Mbit/s";
+            member.exempt("reacts_to_delay", many).exempt("reacts_to_loss", many).exempt("reacts_to_marks", many)
+        }
+        ControllerParams::Cdg(_) if profile == "2011" => {
+            member.exempt("reacts_to_loss", "losses without a full queue are no congestion to it")
+        }
+        ControllerParams::Copa(_) => {
+            let waits = match profile {
+                "default-mode" => "its queue just after the step is shorter than the band asks for",
+                _ => "a link that suddenly is slower has no empty queue: it takes its own for another's, and competes",
+            };
+            member
+                .exempt("reacts_to_delay", waits)
+                .exempt("reacts_to_loss", "delay alone moves its window")
+                .unharmed_by(Fault::DeafToCe, "its packets cannot be marked")
+        }
         ControllerParams::Tahoe(_)
         | ControllerParams::Reno(_)
         | ControllerParams::NewReno(_)
@@ -199,7 +216,8 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
         | ControllerParams::Westwood(_)
         | ControllerParams::Veno(_)
         | ControllerParams::Yeah(_)
-        | ControllerParams::Gaimd(_) => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1),
+        | ControllerParams::Gaimd(_)
+        | ControllerParams::Compound(_) => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1),
         ControllerParams::Bbr(_) => {
             let member = member
                 .exempt("reacts_to_loss", "version 1 takes no loss for congestion")

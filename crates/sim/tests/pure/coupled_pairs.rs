@@ -91,7 +91,13 @@ fn band_of(a: &str, b: &str, kind: &str) -> Band {
     let exchange = ["active", "conservative"].contains(&kind);
     let either = |kinds: &[&str]| kinds.contains(&a) || kinds.contains(&b);
     let both = |kinds: &[&str]| kinds.contains(&a) && kinds.contains(&b);
-    if either(&["bbr", "bbr3"]) {
+    if either(&["copa"]) {
+        // Copa goes to the rate of its delta within some round trips, whatever it was assigned: beside laws that lose, shares are nobody's.
+        return band((0.4, 9.0), 1.0, 6.5);
+    } else if either(&["ledbat-pp"]) {
+        // In a slowdown the other fills the link.
+        return band((0.7, 2.95), 1.4, 6.5);
+    } else if either(&["bbr", "bbr3"]) {
         return match () {
             // A window during recovery takes nothing that is assigned, and BBR finds the link empty meanwhile.
             () if either(&["tahoe", "reno", "newreno"]) => band((0.0, f64::MAX), 0.0, 6.5),

@@ -27,6 +27,7 @@ mod gcc;
 mod gcc_oracle;
 mod gcc_path;
 mod lineage;
+mod lineage_delay;
 mod members;
 mod memory;
 mod moving;

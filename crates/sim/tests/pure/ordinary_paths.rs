@@ -118,7 +118,8 @@ fn no_send_queue_grows() {
     }
     let slow =
         "its window grows by less than a tenth of a packet in a round trip, so that what waits leaves slowly";
-    judge(&faults, &[("binomial iiad", slow)]);
+    let many = "200 packets of its own wait, half a second of this link";
+    judge(&faults, &[("binomial iiad", slow), ("fast gigabit", many)]);
 }
 
 /// A link of `mbps` and its way back, which fall silent: the link from 30 s to 32 s, the way back with it or alone.

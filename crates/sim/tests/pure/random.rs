@@ -198,8 +198,8 @@ fn a_flow() -> impl Strategy<Value = String> {
     );
     let sent = prop_oneof![2 => a_source(), 1 => fetched];
     let connections = (law, tcp, ecn, sent).prop_map(|(law, tcp, ecn, source)| {
-        // BBR version 1 ignores marks.
-        let ecn = if law == "\"bbr\"" { "off" } else { ecn };
+        // BBR version 1 and Copa ignore marks.
+        let ecn = if matches!(law.as_str(), "\"bbr\"" | "\"copa\"") { "off" } else { ecn };
         format!("controller = {law}\necn = \"{ecn}\"\nsource = {source}\nPATHS\n{tcp}\n")
     });
     prop_oneof![4 => media, 1 => datagrams, 3 => connections]

@@ -1,0 +1,95 @@
+//! The target rate, the velocity and the modes.
+
+use super::*;
+use crate::window::drive::{Flow, SIZE, close, lost};
+use crate::{FlowSetup, Recovery};
+use paceline_units::{Bytes, Ecn};
+
+const RTT: TimeDelta = TimeDelta::from_millis(100);
+
+fn flow(params: &Params) -> Flow<CopaLaw> {
+    Flow::new(Copa::new(params, &FlowSetup::new(Bytes::new(SIZE))))
+}
+
+/// By how many packets in a round trip a window of `packets` moves whose packets wait so long.
+fn moved(delta: f64, packets: u64, wait: TimeDelta) -> f64 {
+    let mut flow = flow(&Params { delta, ..Params::default() }).avoiding(packets);
+    let (law, window) = flow.sender.parts();
+    let ack = Ack {
+        now: Time::ZERO,
+        delivered: SIZE,
+        marked: 0,
+        newest: 0,
+        rtt: None,
+        flight_before: 0,
+        may_grow: true,
+    };
+    let before = window.packets();
+    let standing = (RTT + wait).as_secs_f64();
+    law.velocity.rises = before * wait.as_secs_f64() <= standing / delta;
+    law.steer(window, &ack, standing, wait.as_secs_f64());
+    (window.packets() - before) * before
+}
+
+#[test]
+fn the_window_rises_while_its_rate_is_below_one_over_delta_times_the_queue_delay() {
+    // 50 packets in 102 ms are 490 a second; 1/(0.5 d) is 1000 for 2 ms, 400 for 5 ms.
+    for (delta, ms, expected) in
+        [(0.5, 0, 2.0), (0.5, 2, 2.0), (0.5, 5, -2.0), (0.1, 5, 10.0), (0.1, 30, -10.0), (2.0, 2, -0.5)]
+    {
+        close(moved(delta, 50, TimeDelta::from_millis(ms)), expected);
+    }
+}
+
+#[test]
+fn the_velocity_doubles_after_three_round_trips_in_one_direction() {
+    let mut flow = flow(&Params::default()).avoiding(100);
+    let mut velocities = alloc::vec::Vec::new();
+    for _ in 0..8 {
+        flow.round(RTT, Ecn::NotEct);
+        velocities.push(flow.sender.parts().0.velocity.v);
+    }
+    assert!(
+        velocities.starts_with(&[1.0, 1.0, 1.0]) && velocities.ends_with(&[2.0, 4.0, 8.0, 16.0]),
+        "{velocities:?}"
+    );
+    // A queue turns it: the velocity begins anew at once.
+    (0..2).for_each(|_| flow.round(RTT * 2, Ecn::NotEct));
+    assert!(flow.sender.parts().0.velocity.v <= 2.0);
+}
+
+#[test]
+fn slow_start_doubles_until_the_rate_exceeds_the_target() {
+    let mut flow = flow(&Params::default());
+    flow.fill();
+    (0..3).for_each(|_| flow.round(RTT, Ecn::NotEct));
+    assert_eq!(flow.cwnd(), 80.0);
+    (0..2).for_each(|_| flow.round(RTT + TimeDelta::from_millis(20), Ecn::NotEct));
+    assert!(!flow.sender.parts().1.in_slow_start());
+}
+
+#[test]
+fn a_queue_that_never_empties_makes_it_compete_and_a_loss_then_counts() {
+    for (competitive, competes) in [(true, true), (false, false)] {
+        let mut flow = flow(&Params { competitive, ..Params::default() }).avoiding(40);
+        flow.round(RTT, Ecn::NotEct);
+        (0..20).for_each(|round| flow.round(RTT + TimeDelta::from_millis(50 + round % 2), Ecn::NotEct));
+        let law = flow.sender.parts().0;
+        assert_eq!(law.competing.is_some(), competes, "{law:?}");
+        let packets = law.packets();
+        let cwnd = flow.cwnd();
+        flow.tell(Recovery::Entered { lost: lost(1) });
+        assert_eq!(flow.cwnd(), cwnd, "a loss leaves the window");
+        let expected = if competes { (packets / 2.0).max(2.0) } else { 2.0 };
+        close(flow.sender.parts().0.packets(), expected);
+    }
+}
+
+#[test]
+fn packets_are_paced_at_two_windows_a_round_trip() {
+    let mut flow = flow(&Params::default()).avoiding(40);
+    flow.round(RTT, Ecn::NotEct);
+    let (law, window) = flow.sender.parts();
+    let rate = law.pacing_rate(window).expect("a pace").as_bps_f64();
+    close(rate, 2.0 * window.cwnd * 8.0 / 0.1);
+}
