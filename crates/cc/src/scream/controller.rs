@@ -16,7 +16,7 @@ impl Controller for Scream {
         let congestion = self.congestion_for(now, id);
         let Some(stream) = self.streams.get_mut(id) else { return Update::none() };
         stream.rates.on_offered(offered.bytes);
-        stream.media.set_queue(now, queue);
+        stream.media.on_offered(now, queue);
         self.credits[id].waiting = queue.bytes.as_u64();
         let mut update = Update::none();
         if offered.frame_end {

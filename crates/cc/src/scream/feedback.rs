@@ -2,11 +2,16 @@
 
 use super::delay_trend::{HISTORY, SAMPLE_INTERVAL};
 use super::media_rate::Event;
+use super::usual_loss::LossReport;
 use super::window::WindowInput;
-use super::{Scream, Stream};
+use super::{Scream, Stream, round_trip};
 use crate::{Acked, PacketsReport, StreamId, StreamSet, TargetChange};
 use paceline_units::{Time, TimeDelta};
 
+/// Seconds of delay that are no queue: receivers tell arrivals by steps of a millisecond.
+const EMPTY_QUEUE: f64 = 0.002;
+/// A longer time without a report is a silence.
+const LONGEST_INTERVAL: TimeDelta = TimeDelta::from_secs(1);
 /// A history that is filled anew needs no more samples.
 const LONGEST_GAP_SAMPLES: i64 = HISTORY as i64 - 1;
 
@@ -15,6 +20,9 @@ impl Scream {
     #[inline(always)]
     pub(super) fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) -> TargetChange {
         let was_slow = self.silence.on_report(now);
+        if self.params.ramp_up_reports {
+            self.average_interval(now);
+        }
         self.before_report = (self.in_flight, self.window.cwnd);
         self.flight.sample(now, self.in_flight.as_u64());
         let (loss, ce) = self.take_acknowledgements(now, report);
@@ -33,6 +41,16 @@ impl Scream {
         self.silence.plan(self.srtt());
         self.allow_flight();
         target
+    }
+
+    /// Averages the interval between reports; a silence is none.
+    #[inline]
+    fn average_interval(&mut self, now: Time) {
+        let interval =
+            self.last_report.replace(now).map_or(TimeDelta::ZERO, |last| now.saturating_since(last));
+        if interval <= LONGEST_INTERVAL {
+            self.report_interval += round_trip::ALPHA * (interval.as_secs_f64() - self.report_interval);
+        }
     }
 
     /// Acknowledgements, delay, round trip and marks of a report. Answers whether there were losses, and CE.
@@ -67,10 +85,20 @@ impl Scream {
                 self.round_trip.sample(self.params.srtt_prefilter, now, now.saturating_since(sent));
             }
             if let Some(arrived) = arrived {
-                self.base.sample(now, sent, arrived);
+                self.sample_delay(now, report, sent, arrived);
             }
         }
         let (lost, marked) = (acked.lost > 0, acked.delivered_ce.as_u64());
+        let congested = if self.params.loss_deviations > 0.0 {
+            let lost = f64::from(acked.lost) - f64::from(acked.spurious);
+            let packets = f64::from(acked.delivered_packets) + lost;
+            let queue_is_empty = self.usual_loss.waits()
+                && self.delay() <= EMPTY_QUEUE.max(self.mss.as_bits_f64() / self.target_rate());
+            let report = LossReport { now, srtt: self.srtt(), packets, lost, queue_is_empty };
+            self.usual_loss.count(&self.params, &report)
+        } else {
+            lost
+        };
         self.shares.on_report(
             &self.params,
             now,
@@ -79,7 +107,17 @@ impl Scream {
             marked,
             lost,
         );
-        (lost, marked > 0)
+        (congested, marked > 0)
+    }
+
+    /// The queue delay by the newest packet of a report or, with `delay_span`, by the one of late that waited least.
+    #[inline]
+    fn sample_delay(&mut self, now: Time, report: &PacketsReport<'_>, sent: Time, arrived: Time) {
+        self.base.sample(now, sent, arrived);
+        if self.standing.span > TimeDelta::ZERO {
+            let above = self.standing.above_least(report, (sent, arrived));
+            self.base.queue_delay = self.standing.take(sent, self.base.queue_delay, above);
+        }
     }
 
     /// The event to react to now, if any, and whether it is a loss. At most one reaction per smoothed round trip, loss
@@ -135,6 +173,9 @@ impl Scream {
     /// The window's update, its inputs first: base delay, averages, and every 50 ms the trend and what hangs on it.
     fn update_window(&mut self, now: Time) {
         self.base_reset.check(&self.params, now, self.delay_target, &mut self.base);
+        if self.params.delay_noise_gain > 0.0 {
+            self.standing.look(now, self.delay());
+        }
         let fraction = self.delay() / self.delay_target;
         self.trend.average_in(&self.params, now, fraction);
         let sample = now >= self.sample_due;
@@ -207,6 +248,9 @@ impl Scream {
             let (delay, losses) = (self.delay(), self.shares.loss_event_rate);
             let limits = [self.params.qdelay_target_lo, self.params.qdelay_target_hi];
             self.delay_target = self.competing.adjust(limits, self.delay_target, delay, losses);
+        } else if self.params.delay_target_packets + self.params.delay_noise_gain > 0.0 {
+            self.delay_target =
+                self.standing.target(&self.params, self.mss.as_bits_f64(), self.target_rate());
         }
     }
 }

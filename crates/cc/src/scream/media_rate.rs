@@ -12,6 +12,9 @@ const SCALE_FROM: u64 = 9;
 /// Extra growth applies in full up to this rate, bit/s.
 const LOW_RATE: f64 = 50_000.0;
 
+/// Growth by packets is as said up to this part in a round trip.
+const MOST_GROWTH: f64 = 0.2;
+
 /// Congestion, as the window side knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Congestion {
@@ -27,12 +30,21 @@ pub struct Congestion {
     pub alpha: Option<f64>,
     /// Flight over window, before the last report.
     pub window_use: f64,
-    /// Smoothed round trip in seconds; 0 before the first.
-    pub srtt: f64,
-    /// Whether a report should have come by now: nothing grows.
+    /// Seconds until a change of the rate shows; the smoothed round trip, where no more counts.
+    pub response: f64,
+    /// The largest packet, in bits.
+    pub mss: f64,
+    /// Whether a report should have come by now, or a lower rate is tried: nothing grows.
     pub overdue: bool,
     /// Rate that the stream would get if targets were shared by priority, bit/s; absent where they are not.
     pub share: Option<f64>,
+}
+
+impl Congestion {
+    /// Whether the target follows marks as Prague's window does.
+    fn follows_marks(&self, params: &Params) -> bool {
+        self.alpha.is_some() && params.l4s_growth_interval > TimeDelta::ZERO
+    }
 }
 
 /// A cause for the rate to go down at once.
@@ -58,6 +70,8 @@ pub struct MediaRate {
     limits: (f64, f64),
     queue: SendQueueState,
     queue_since: Time,
+    /// The largest frame since the send queue was empty.
+    largest_frame: Bytes,
     queue_average: f64,
     /// The adaptive factor between target and encoder.
     pub scale: f64,
@@ -82,6 +96,7 @@ impl MediaRate {
             limits: (params.target_bitrate_min.as_bps_f64(), params.target_bitrate_max.as_bps_f64()),
             queue: SendQueueState::default(),
             queue_since: Time::ZERO,
+            largest_frame: Bytes::ZERO,
             queue_average: 0.0,
             scale: 1.0,
             was_growing: false,
@@ -148,6 +163,13 @@ impl MediaRate {
         self.queue_since = now;
     }
 
+    /// Media was offered, after which the send queue is this.
+    pub fn on_offered(&mut self, now: Time, queue: &SendQueueState) {
+        let others = if queue.bytes == queue.newest_frame { Bytes::ZERO } else { self.largest_frame };
+        self.largest_frame = others.max(queue.newest_frame);
+        self.set_queue(now, queue);
+    }
+
     fn queue_age(&self, now: Time) -> TimeDelta {
         self.queue.oldest.map_or(TimeDelta::ZERO, |age| age + now.saturating_since(self.queue_since))
     }
@@ -171,11 +193,15 @@ impl MediaRate {
     }
 
     fn reduce(&mut self, params: &Params, now: Time, event: Event, congestion: &Congestion, rates: &Rates) {
-        self.last_update = Some(now);
+        let follows_marks = event == Event::Ce && congestion.follows_marks(params);
+        if !follows_marks {
+            self.last_update = Some(now);
+        }
         self.keep_inflection(params, self.target, rates);
         self.target *= match (event, congestion.alpha) {
             (Event::Loss, _) => params.beta_r,
             (Event::Ce, None) => params.beta_ecn_rate,
+            (Event::Ce, Some(alpha)) if follows_marks => 1.0 - alpha / 2.0,
             (Event::Ce, Some(alpha)) => {
                 1.0 - congestion.window_use * alpha / (2.0 * params.l4s_rate_head_room)
             }
@@ -198,13 +224,22 @@ impl MediaRate {
     /// Whether the send queue is too old: then everything goes and a key frame is asked for.
     pub fn check_discard(&mut self, params: &Params, now: Time) -> Option<Discard> {
         let due = self.last_discard.is_none_or(|last| now.saturating_since(last) >= params.discard_interval);
-        if !due || self.queue_age(now) <= params.discard_age {
+        if !due || self.queue_age(now) <= self.oldest_kept(params) {
             return None;
         }
         self.last_discard = Some(now);
         self.scale = 1.0;
         self.queue = SendQueueState { stream: self.queue.stream, ..SendQueueState::default() };
         Some(Discard { stream: self.queue.stream, older_than: None, key_frame: true })
+    }
+
+    /// The age at which the send queue is discarded: a large frame takes its time, and the key frame in its place would, too.
+    fn oldest_kept(&self, params: &Params) -> TimeDelta {
+        if params.discard_frames == 0.0 {
+            return params.discard_age;
+        }
+        let frame = self.largest_frame.as_bits_f64() / self.target.max(1.0);
+        params.discard_age + TimeDelta::from_secs_f64(params.discard_frames * frame)
     }
 
     /// The factor between target and encoder follows what the encoder makes of its target.
@@ -220,7 +255,9 @@ impl MediaRate {
     pub fn update(&mut self, params: &Params, now: Time, congestion: &Congestion, rates: &Rates) -> bool {
         if let Some(event) = self.pending.take() {
             self.reduce(params, now, event, congestion, rates);
-            return true;
+            if event == Event::Loss || !congestion.follows_marks(params) {
+                return true;
+            }
         }
         if !self.is_due(params, now) {
             return false;
@@ -230,14 +267,13 @@ impl MediaRate {
         self.pull(params, since, congestion);
         let queued = self.queued_bits(params);
         self.queue_average += params.tx_queue_weight * (queued - self.queue_average);
-        let round_trips = (params.ramp_up_round_trip.as_secs_f64() / congestion.srtt).min(1.0);
-        let ramp = params.ramp_up_speed.0.as_bps_f64().min(self.target * params.ramp_up_scale)
-            * params.rate_adjust_interval.as_secs_f64()
-            * round_trips;
+        let ramp = self.ramp(params, since, congestion);
         let fast = congestion.in_fast_increase && self.queue_age(now) < params.fast_increase_queue_age;
         let marked = congestion.alpha.is_some_and(|alpha| alpha > params.l4s_growth_alpha);
         let before = self.target;
-        if fast || marked {
+        if marked && congestion.follows_marks(params) {
+            self.target += self.growth_by_packets(params, since, congestion) * self.idle(params, rates);
+        } else if fast || marked {
             let idle = self.idle(params, rates);
             self.target += ramp
                 * self.inflection(params, congestion)
@@ -258,6 +294,29 @@ impl MediaRate {
         }
         self.clamp();
         true
+    }
+
+    /// The growth by a packet more per interval in each round trip, as Prague's, in bit/s: flows that have equal marks become equal. Where
+    /// that is much in a round trip it is less, but still the more the lower the rate is.
+    fn growth_by_packets(&self, params: &Params, since: TimeDelta, congestion: &Congestion) -> f64 {
+        let interval = params.l4s_growth_interval.as_secs_f64();
+        let response = congestion.response.max(interval);
+        let per_second = congestion.mss / (interval * response * self.target);
+        let bounded = libm::sqrt(MOST_GROWTH / response * per_second).min(1.0 / response);
+        self.target * per_second.min(bounded) * since.min(params.ramp_up_span).as_secs_f64()
+    }
+
+    /// The largest increase of the target in an update, in bit/s.
+    fn ramp(&self, params: &Params, since: TimeDelta, congestion: &Congestion) -> f64 {
+        let round_trips = (params.ramp_up_round_trip.as_secs_f64() / congestion.response).min(1.0);
+        let fastest = params.ramp_up_speed.0.as_bps_f64().max(self.target * params.ramp_up_part);
+        let per_second = fastest.min(self.target * params.ramp_up_scale);
+        let span = if params.ramp_up_span > TimeDelta::ZERO {
+            since.min(params.ramp_up_span)
+        } else {
+            params.rate_adjust_interval
+        };
+        per_second * span.as_secs_f64() * round_trips
     }
 
     fn is_due(&self, params: &Params, now: Time) -> bool {

@@ -4,7 +4,8 @@ use super::*;
 use paceline_units::param::Profiles;
 
 const CALM: Congestion = Congestion {
-    srtt: 0.05,
+    response: 0.05,
+    mss: 9600.0,
     overdue: false,
     share: None,
     trend: 0.0,
@@ -148,4 +149,56 @@ fn the_target_stays_within_its_limits_and_the_measured_rate() {
     assert!((rate.target - 20e6).abs() < 1.0, "twice the measured rate: {}", rate.target);
     rate.set_limits(Bitrate::from_mbps(1), Bitrate::from_mbps(5));
     assert_eq!(rate.target, 5e6);
+}
+
+/// A second of growth from 2 Mbit/s in fast increase, at so many frames a second.
+#[test]
+fn in_robust_growth_is_the_same_at_any_frame_rate() {
+    let params = Params::default();
+    let fast = Congestion { in_fast_increase: true, ..CALM };
+    let grown = [5, 10, 25].map(|fps| {
+        let (mut rate, rates) = (rate(&params, 2.0), measured(&params, 8.0));
+        for frame in 0..=fps {
+            rate.update(&params, at(1000 + frame * 1000 / fps), &fast, &rates);
+        }
+        rate.target / 2e6
+    });
+    // 0.6 of the target per second; with 5 frames that is compounded five times.
+    assert!(grown.iter().all(|grown| (1.7..1.85).contains(grown)), "{grown:?}");
+}
+
+/// Under L4S at 10 Mbit/s with a round trip of 50 ms: half of alpha goes, and a packet of 1200 B per 25 ms and round trip comes.
+#[test]
+fn in_robust_the_target_follows_marks_as_pragues_window_does() {
+    let params = Params::default();
+    let marked = Congestion { alpha: Some(0.1), post: 0.0, ..CALM };
+    let (mut rate, rates) = (rate(&params, 10.0), measured(&params, 10.0));
+    rate.update(&params, at(1000), &marked, &rates);
+    let before = rate.target;
+    rate.update(&params, at(1100), &marked, &rates);
+    assert!((rate.target - before - 0.1 * 9600.0 / (0.025 * 0.05)).abs() < 1.0, "{}", rate.target - before);
+    rate.assign(10e6);
+    rate.on_event(&params, at(1100), Event::Ce, &marked, &rates);
+    rate.update(&params, at(1101), &marked, &rates);
+    assert!((rate.target - 9.5e6).abs() < 1.0, "{}", rate.target);
+}
+
+/// A frame of twelve times the mean size takes 0.4 s at the target; the queue may be older than 100 ms by as much.
+#[test]
+fn in_robust_a_large_frame_has_its_time() {
+    let params = Params::default();
+    let mut rate = rate(&params, 2.4);
+    let frame = Bytes::new(120_000);
+    let offered = SendQueueState {
+        bytes: frame,
+        packets: 100,
+        newest_frame: frame,
+        oldest: None,
+        ..Default::default()
+    };
+    rate.on_offered(at(1000), &offered);
+    let waits = SendQueueState { oldest: Some(TimeDelta::from_millis(400)), ..offered };
+    rate.set_queue(at(1400), &waits);
+    assert_eq!(rate.check_discard(&params, at(1400)), None);
+    assert!(rate.check_discard(&params, at(1501)).is_some());
 }

@@ -17,7 +17,9 @@ pub(crate) mod round_trip;
 mod scheduler;
 mod sharing;
 pub(crate) mod silence;
+mod standing;
 mod streams;
+mod usual_loss;
 mod window;
 
 pub use params::Params;
@@ -35,6 +37,8 @@ use rate::Rates;
 use round_trip::{RoundTrip, RoundTripShares};
 use scheduler::StreamCredit;
 use silence::{Kept, Silence};
+use standing::Standing;
+use usual_loss::UsualLoss;
 use window::Window;
 
 /// First value of the learned packet size.
@@ -52,11 +56,13 @@ pub struct Scream {
     window: Window,
     base: BaseDelay,
     base_reset: BaseReset,
+    standing: Standing,
     trend: DelayTrend,
     competing: CompetingFlows,
     flight: FlightHistory,
     round_trip: RoundTrip,
     shares: RoundTripShares,
+    usual_loss: UsualLoss,
     /// `qdelay_target`, seconds.
     delay_target: f64,
     mss: Bytes,
@@ -70,6 +76,9 @@ pub struct Scream {
     pacing: Pacing,
     started: Option<Time>,
     silence: Silence<Kept>,
+    /// When the last report came, and the averaged interval between reports in seconds.
+    last_report: Option<Time>,
+    report_interval: f64,
     last_event: Option<Time>,
     /// Whether loss and CE wait for their reaction.
     held_events: (bool, bool),
@@ -133,11 +142,13 @@ impl Scream {
                 params.base_delay_buckets,
             ),
             base_reset: BaseReset::default(),
+            standing: Standing::new(params.delay_span),
             trend: DelayTrend::default(),
             competing: CompetingFlows::new(),
             flight: FlightHistory::new(Time::ZERO),
             round_trip: RoundTrip::default(),
             shares: RoundTripShares::new(&params),
+            usual_loss: UsualLoss::default(),
             delay_target: params.qdelay_target_lo.as_secs_f64(),
             mss: if learned { LEARNED_FROM } else { largest_packet },
             mss_seen: LEARNED_FROM,
@@ -149,6 +160,8 @@ impl Scream {
             pacing: Pacing::Off,
             started: None,
             silence: Silence::new(params.patience()),
+            last_report: None,
+            report_interval: 0.0,
             last_event: None,
             held_events: (false, false),
             window_due: Time::ZERO,
@@ -224,10 +237,20 @@ impl Scream {
             post: self.window.post,
             alpha: self.alpha(),
             window_use: self.window_use(),
-            srtt: self.round_trip.seconds(),
-            overdue: self.in_flight > Bytes::ZERO && self.is_overdue(now),
+            response: self.response(),
+            mss: self.mss.as_bits_f64(),
+            overdue: self.in_flight > Bytes::ZERO && self.is_overdue(now) || self.usual_loss.waits(),
             share: None,
         }
+    }
+
+    /// Seconds until a change of the rate shows: a round trip and, where that counts, the interval between reports and the span of the delay.
+    fn response(&self) -> f64 {
+        let round_trip = self.round_trip.seconds();
+        if !self.params.ramp_up_reports {
+            return round_trip;
+        }
+        round_trip + self.report_interval + self.params.delay_span.as_secs_f64()
     }
 
     /// The congestion, and the other streams, as the media rate of the stream `id` hears of them.
@@ -300,7 +323,9 @@ impl Scream {
             let most = params.pacing_delay_fraction;
             let idle = !self.l4s && most > 0.0 && self.trend.average <= most;
             let start = if self.window.had_congestion { 0.0 } else { params.pacing_head_room_start };
-            let rate = params.pacing_head_room.max(start) * self.target_rate().max(self.media_rate());
+            let follows_marks = self.l4s && params.l4s_growth_interval > TimeDelta::ZERO;
+            let media = if follows_marks { 0.0 } else { self.media_rate() };
+            let rate = params.pacing_head_room.max(start) * self.target_rate().max(media);
             if idle { fastest } else { rate.max(slowest).min(fastest) }
         } else {
             // Before the first round trip is known cwnd * 8 / s_rtt has no limit: the window alone holds.

@@ -21,6 +21,9 @@ params! {
         qdelay_weight_interval: TimeDelta = ms(50), in 0.0, 1.0, "RFC 8298 4.1.2", "Least time between samples of that average; zero: every window update";
         qdelay_trend_th: f64 = 0.2, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Delay trend at which fast increase ends";
         qdelay_trend_lo: f64 = 0.2, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Delay trend below which fast increase may resume";
+        delay_span: TimeDelta = ms(0), in 0.0, 10.0, "ours", "The queue delay is the smallest one of the packets that were sent in the last such time; 0: the newest packet's";
+        delay_target_packets: f64 = 0.0, in 0.0, 10.0, "ours", "The delay target is no shorter than so many largest packets take at the present target bitrate";
+        delay_noise_gain: f64 = 0.0, in 0.0, 100.0, "ours", "The delay target is higher by this times the delay noise, up to qdelay_target_hi";
         history_by_time: bool = true, "ours: RFC 8298 4.1.2 samples every 50 ms", "A report that comes late counts as a sample for each 50 ms since the last; else as one";
         trend_start: TimeDelta = ms(0), in 0.0, 60.0, "reference program 2022-06, window (3)", "The trend is taken as zero before this time of the flow";
         min_cwnd: Bytes = Bytes::new(3000), in 1.0, 1e9, "RFC 8298 4.1.1.1", "Smallest congestion window";
@@ -41,6 +44,7 @@ params! {
         acked_head_room: f64 = INF, in 0.0, INF, "reference program 2022-06, feedback", "Bytes acknowledged count for growth at most this times the present rate";
         post_congestion_delay: TimeDelta = ms(0), in 0.0, 100.0, "reference program 2022-06, window (5)", "How long growth takes to come back after congestion";
         beta_loss: f64 = 0.8, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Window factor for a loss event";
+        loss_deviations: f64 = 0.0, in 0.0, 100.0, "ours", "Losses are congestion where their part exceeds the usual one by so many standard deviations of its counting; 0: each loss is, as in RFC 8298";
         beta_ecn: f64 = 0.9, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Window factor for a classic ECN event";
         beta_r: f64 = 0.9, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Rate factor for a loss event";
         beta_ecn_rate: f64 = 0.9, in 0.0, 1.0, "RFC 8298 4.1.3 (BETA_ECN)", "Rate factor for a classic ECN event";
@@ -49,6 +53,7 @@ params! {
         l4s_head_room: f64 = 1.0, in 0.1, 100.0, "reference program 2022-06, window (4)", "Window factor for marks is 1 - alpha/(2 x this)";
         l4s_rate_head_room: f64 = 1.0, in 0.1, 100.0, "reference program 2022-06, media rate", "Rate factor for marks is 1 - f alpha/(2 x this), f = flight/window";
         l4s_growth_alpha: f64 = INF, in 0.0, INF, "reference program 2022-06, media rate (A)", "Under L4S and above this alpha the rate grows as in fast increase";
+        l4s_growth_interval: TimeDelta = ms(0), in 0.0, 10.0, "ours, after Prague", "Under L4S, once there were marks, the rate grows by a packet per such interval in each round trip; 0: as without marks";
         base_delay_bucket: TimeDelta = ms(60_000), in 0.1, 3600.0, "RFC 6817 2.4.2", "Length of a bucket of the base-delay history";
         base_delay_buckets: u64 = 10, in 1.0, 1000.0, "RFC 6817 2.5", "Buckets of the base-delay history";
         base_reset_fraction: f64 = INF, in 0.0, INF, "reference program 2022-06, window (1)", "The history is forgotten when the slow minimum of delay exceeds this part of the target";
@@ -84,6 +89,8 @@ params! {
         target_bitrate_max: Bitrate = Bitrate::from_mbps(100), in 1e3, 1e12, "RFC 8298 4.1.1.1, no value there", "Highest target bitrate";
         ramp_up_speed: Ramp = Ramp(Bitrate::from_kbps(200)), in 1e3, 1e12, "RFC 8298 4.1.1.1", "Largest rate increase per second";
         ramp_up_scale: f64 = 0.5, in 0.0, 100.0, "RFC 8298 4.1.3", "Largest rate increase per second, as a part of the target";
+        ramp_up_part: f64 = 0.0, in 0.0, 100.0, "ours", "The largest rate increase per second is no less than this part of the target";
+        ramp_up_span: TimeDelta = ms(0), in 0.0, 10.0, "ours", "An update grows the rate for the time since the last one, up to this; 0: for rate_adjust_interval, as RFC 8298 4.1.3";
         inflection_gain: f64 = 4.0, in 0.0, 1000.0, "RFC 8298 4.1.3", "How soon growth is free again away from the last highest rate";
         inflection_gain_l4s: f64 = 4.0, in 0.0, 1000.0, "reference program 2022-06, media rate", "The same under L4S";
         inflection_min: f64 = 0.2, in 0.0, 1.0, "RFC 8298 4.1.3", "Smallest growth near the last highest rate";
@@ -104,9 +111,11 @@ params! {
         rtp_qdelay_th: TimeDelta = ms(20), in 0.0, 1e10, "RFC 8298 4.1.1.1", "Send-queue delay that reduces the rate";
         target_rate_scale_rtp_qdelay: f64 = 0.95, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Rate factor for a filled send queue or window";
         ramp_up_round_trip: TimeDelta = TimeDelta::MAX, in 1e-3, 1e10, "ours", "Over longer round trips the rate increases as much per round trip as over this one; largest: as much per second, as RFC 8298 4.1.3";
+        ramp_up_reports: bool = false, "ours", "With ramp_up_round_trip: the interval between reports, and delay_span, count as part of the round trip, since a queue is seen so much later";
         window_use_th: f64 = INF, in 0.0, INF, "reference program 2022-06, media rate", "Flight over window that reduces the rate";
         window_use_interval: TimeDelta = ms(100), in 0.0, 10.0, "reference program 2022-06, media rate", "Least time between two such reductions";
         discard_age: TimeDelta = ms(500), in 1e-3, 1e10, "RFC 8298 4.1.3 asks for a discard and gives no value", "Age at which the send queue is discarded";
+        discard_frames: f64 = 0.0, in 0.0, 100.0, "ours", "The age of a discard is later by so many times of what the largest frame that waits takes at the target bitrate";
         discard_interval: TimeDelta = ms(250), in 0.0, 60.0, "reference program 2022-06, media rate", "Least time between two discards";
         priority_pull: f64 = 0.0, in 0.0, 100.0, "ours", "By which part of the distance per second the target of one of several streams goes to its share by priority; 0: priorities order packets that wait, as RFC 8298 4.1.2.8, and fast increase";
         target_rate_scale_weight: f64 = 0.0, in 0.0, 1.0, "reference program 2022-06, media rate", "How fast the factor between target and encoder adapts; 0: it stays 1";
@@ -115,7 +124,7 @@ params! {
         target_bitrate_min <= target_bitrate_start,
         target_bitrate_start <= target_bitrate_max, reorder_window <= reorder_window_max;
     profiles {
-        "robust": "reference-2022 without its weak spots: long round trips, lost reports, silence, reordering, low frame rates, shares of streams" => Params::robust,
+        "robust": "reference-2022 without its weak spots: long round trips, lost reports, silence, reordering, low frame rates, noise, random loss, L4S, fast links, shares of streams" => Params::robust,
         "rfc8298": "RFC 8298 as printed" => Params::rfc8298,
         "reference-2022": "Ericsson's program of 2022-06 as measured, which the tuning paper ran" => Params::reference_2022,
     }
@@ -208,7 +217,7 @@ impl Params {
     }
 
     /// With the rules that calls need which the reference program was not measured on: long round trips, lost reports,
-    /// silence, reordering, low frame rates, several streams.
+    /// silence, reordering, low frame rates, noise, random loss, short queues, L4S among calls, fast links, several streams.
     pub(super) fn mended(self) -> Params {
         let rfc = Params::rfc8298();
         Params {
@@ -219,7 +228,19 @@ impl Params {
             pace_whole_packets: rfc.pace_whole_packets,
             pacing_delay_fraction: rfc.pacing_delay_fraction,
             flight_before_report: true,
+            delay_span: ms(50),
+            delay_target_packets: 2.0,
+            delay_noise_gain: 2.0,
+            loss_deviations: 2.0,
+            l4s_growth_interval: ms(25),
+            acked_head_room: rfc.acked_head_room,
+            ramp_up_speed: Ramp(Bitrate::from_mbps(6)),
+            ramp_up_scale: 0.6,
+            ramp_up_part: 0.2,
+            ramp_up_span: ms(200),
             ramp_up_round_trip: ms(200),
+            ramp_up_reports: true,
+            discard_frames: 1.0,
             priority_pull: 0.5,
             ..self
         }

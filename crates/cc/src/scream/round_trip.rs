@@ -98,7 +98,11 @@ impl RoundTripShares {
             return;
         }
         self.due = now + TimeDelta::from_secs_f64(srtt);
-        self.alpha += params.l4s_gain * (self.marked as f64 / self.delivered as f64 - self.alpha);
+        let part = self.marked as f64 / self.delivered as f64;
+        let first = part > 0.0
+            && self.alpha < params.l4s_growth_alpha
+            && params.l4s_growth_interval > TimeDelta::ZERO;
+        self.alpha += if first { 1.0 } else { params.l4s_gain } * (part - self.alpha);
         let lost = f64::from(u8::from(self.lost));
         self.loss_event_rate += params.loss_event_weight * (lost - self.loss_event_rate);
         (self.delivered, self.marked, self.lost) = (0, 0, false);

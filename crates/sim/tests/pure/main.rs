@@ -41,6 +41,7 @@ mod rack;
 mod random;
 mod reference;
 mod response;
+mod robust;
 mod scream_v2;
 mod shared_bottleneck;
 mod statistics;
