@@ -52,18 +52,19 @@ impl DelayTrend {
         self.trend = if since_start < params.trend_start {
             0.0
         } else {
-            (self.autocorrelation() * self.average).clamp(0.0, 1.0)
+            let least = params.trend_least.as_secs_f64() / params.qdelay_target_lo.as_secs_f64();
+            (self.autocorrelation(least) * self.average).clamp(0.0, 1.0)
         };
         self.memory = (MEMORY_DECAY * self.memory).max(self.trend);
     }
 
-    /// `a_t`: the biased autocorrelation at lag 1 over that at lag 0, mean removed; 0 for a constant history.
-    fn autocorrelation(&self) -> f64 {
+    /// `a_t`: the biased autocorrelation at lag 1 over that at lag 0, mean removed; 0 for a history whose standard deviation is not above `least`.
+    fn autocorrelation(&self, least: f64) -> f64 {
         let mean = self.fractions.iter().sum::<f64>() / HISTORY as f64;
         let value = |n: usize| self.fractions[(self.oldest + n) % HISTORY] - mean;
         let lag0: f64 = (0..HISTORY).map(|n| value(n) * value(n)).sum();
         let lag1: f64 = (0..HISTORY - 1).map(|n| value(n) * value(n + 1)).sum();
-        if lag0 > 0.0 { lag1 / lag0 } else { 0.0 }
+        if lag0 > HISTORY as f64 * least * least { lag1 / lag0 } else { 0.0 }
     }
 }
 
@@ -88,6 +89,23 @@ mod tests {
         assert!((rising.trend - 0.85 * rising.average).abs() < 1e-9, "{rising:?}");
         assert_eq!(trend_of((0..20).map(|_| 0.5)).trend, 0.0);
         assert_eq!(trend_of((0..20).map(|n| f64::from(n % 2))).trend, 0.0);
+    }
+
+    /// A delay that swings slowly by half a millisecond about 30: steps of the receiver's clock, above a base delay that was learned too low.
+    #[test]
+    fn in_robust_a_constant_delay_that_is_told_in_steps_has_no_trend() {
+        let swings = |params: &Params| {
+            let (mut trend, mut now) = (DelayTrend::default(), Time::ZERO);
+            for n in 0..200 {
+                let fraction = 0.5 + 0.008 * f64::from(n / 5 % 2);
+                now += SAMPLE_INTERVAL;
+                trend.average_in(params, now, fraction);
+                trend.sample(params, TimeDelta::from_secs(60), fraction);
+            }
+            trend.trend
+        };
+        assert_eq!(swings(&Params::default()), 0.0);
+        assert!(swings(&Params { trend_least: TimeDelta::ZERO, ..Params::default() }) > 0.2);
     }
 
     #[test]

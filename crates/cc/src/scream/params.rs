@@ -25,6 +25,7 @@ params! {
         delay_target_packets: f64 = 0.0, in 0.0, 10.0, "ours", "The delay target is no shorter than so many largest packets take at the present target bitrate";
         delay_noise_gain: f64 = 0.0, in 0.0, 100.0, "ours", "The delay target is higher by this times the delay noise, up to qdelay_target_hi";
         history_by_time: bool = true, "ours: RFC 8298 4.1.2 samples every 50 ms", "A report that comes late counts as a sample for each 50 ms since the last; else as one";
+        trend_least: TimeDelta = ms(0), in 0.0, 1.0, "ours", "A queue delay whose standard deviation is less is constant, and has no trend";
         trend_start: TimeDelta = ms(0), in 0.0, 60.0, "reference program 2022-06, window (3)", "The trend is taken as zero before this time of the flow";
         min_cwnd: Bytes = Bytes::new(3000), in 1.0, 1e9, "RFC 8298 4.1.1.1", "Smallest congestion window";
         min_cwnd_packets: f64 = 0.0, in 0.0, 100.0, "reference program 2022-06, sending", "Smallest congestion window in largest packets";
@@ -237,6 +238,7 @@ impl Params {
             ramp_up_speed: Ramp(Bitrate::from_mbps(6)),
             ramp_up_scale: 0.6,
             ramp_up_part: 0.2,
+            trend_least: TimeDelta::from_micros(500),
             ramp_up_span: ms(200),
             ramp_up_round_trip: ms(200),
             ramp_up_reports: true,

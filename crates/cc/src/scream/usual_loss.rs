@@ -94,8 +94,8 @@ impl UsualLoss {
 
     fn begin_trial(&mut self, now: Time, srtt: TimeDelta, suspect: f64) -> bool {
         self.suspect = Some(suspect);
-        // Packets that left before the rate was lower say nothing of the lower one.
-        self.restart(now + srtt + ENCODER);
+        // Packets that left before the rate was lower say nothing of the lower one. A round trip may be a forger's.
+        self.restart(now + srtt.min(LONGEST_TRIAL) + ENCODER);
         true
     }
 
