@@ -63,8 +63,26 @@ HELD_OUT: dict[str, dict[str, Any]] = {
 CALLS = ((PRESETS, (100, 150, 250, 500, 1000)), (HELD_OUT, (100, 200, 350, 700)))
 LOWEST_LINK = 150
 """Rate of a link in kbit/s up to which few frames of SCReAM, whose least rate is 300 kbit/s, arrive whole."""
-PROFILES = {"scream": "robust", "gcc": "draft"}
-"""The controllers of the recorded calls, and their profiles."""
+CONTROLLERS: dict[str, dict[str, Any]] = {
+    "scream": {
+        "profile": "robust",
+        "delay_span": "0ms",
+        "delay_target_packets": 0,
+        "delay_noise_gain": 0,
+        "trend_least": "0ms",
+        "loss_deviations": 0,
+        "l4s_growth_interval": "0ms",
+        "acked_head_room": 1.25,
+        "ramp_up_speed": "10Mbps",
+        "ramp_up_scale": 1,
+        "ramp_up_part": 0,
+        "ramp_up_span": "0ms",
+        "ramp_up_reports": False,
+        "discard_frames": 0,
+    },
+    "gcc": {"profile": "draft"},
+}
+"""The controllers of the recorded calls: `robust` without the rules that came after the recordings."""
 DELAYS_MS = (19, 20, 21)
 """Delay of the link: a call is made with each, and the mean counts, of x264 as of the model, whose seed is different in
 each. Single calls of x264 over links that are too slow differ by up to 8 dB, for a packet more or less tells whether a
@@ -74,7 +92,7 @@ key frame arrives whole."""
 def call(source: dict[str, Any], controller: str, link_kbps: int, delay_ms: int = 20) -> paceline.Result:
     """A call of 30 s over one link with a queue of 300 ms, and a de-jitter buffer of 200 ms."""
     queue = {"kind": "droptail", "limit": "300ms"}
-    chosen = {"kind": controller, "profile": PROFILES[controller]}
+    chosen = {"kind": controller} | CONTROLLERS[controller]
     flow = {"controller": chosen, "source": source, "path": ["bottleneck"]}
     return paceline.run(
         {
@@ -106,7 +124,7 @@ def record_calls() -> None:
                 fitted = fit(clip_of({"path": path, "frames": 300} | source))
                 sides = {side: int(fitted.pop(side)) for side in ("width", "height")}
                 found["clips"][name] = {key: round(value, 2) for key, value in fitted.items()} | sides
-            for controller in PROFILES:
+            for controller in CONTROLLERS:
                 for link in links:
                     results = [call({"kind": "codec"} | source, controller, link, delay) for delay in DELAYS_MS]
                     psnr = [round(result.summary["flows"]["call"]["video"]["psnr_db"], 2) for result in results]

@@ -9,9 +9,9 @@ const FEWEST: f64 = 20.0;
 const SPAN: TimeDelta = TimeDelta::from_secs(1);
 /// An encoder follows its target within this time.
 const ENCODER: TimeDelta = TimeDelta::from_millis(300);
-/// So many losses are expected at the lower rate, at least, if they have nothing to do with it.
+/// Losses that are expected at the lower rate, at least, if they have nothing to do with it.
 const EXPECTED: f64 = 4.0;
-/// So many lower rates in a row have to leave losses as they were: of calls that share a queue one alone mends little.
+/// Lower rates in a row that have to leave losses as they were: of calls that share a queue one alone mends little.
 const TRIALS: u32 = 3;
 /// A lower rate is tried for this long at most.
 const LONGEST_TRIAL: TimeDelta = TimeDelta::from_secs(2);

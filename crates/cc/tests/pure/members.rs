@@ -130,7 +130,7 @@ const FIXED_UNAFFECTED: &[Fault] = &[Fault::Generous, Fault::Sleepless];
 const UNCONTROLLED_UNAFFECTED: &[Fault] =
     &[Fault::Generous, Fault::Sleepless, Fault::Credulous, Fault::Moody];
 
-/// The cost of tuning a profile of SCReAM, found by this suite: the search looked at single flows. And what `robust` leaves out.
+/// The cost of tuning a profile of SCReAM, found by this suite: the search looked at single flows. `robust` leaves a reaction out.
 fn tuned(member: Member, profile: &str) -> Member {
     let unfair = "tuned for a flow alone: of two, the one that came first keeps more";
     let empty = "tuned for an empty queue: the step leaves less of one than the band asks for";

@@ -147,16 +147,16 @@ impl Call {
 fn forged_times_do_not_change_the_rate() {
     for ahead in [TimeDelta::ZERO, TimeDelta::from_secs(65_530)] {
         let mut call = Call::new(ahead);
-        call.run(at(10_000));
-        let before = call.run(at(20_000));
+        call.run(at(20_000));
+        let before = call.run(at(30_000));
         for hours in [9, 18, 27, -9, 9] {
             call.forge(2, TimeDelta::from_secs(hours * 3600));
             call.run(call.now + TimeDelta::from_millis(30));
         }
-        let after = call.run(at(30_000));
+        let after = call.run(at(40_000));
         assert!((0.9..1.1).contains(&(after / before)), "{before} and {after} Mbit/s");
         assert_eq!(call.counters.impossible_times, 5);
-        assert!(call.heard.0 == call.heard.1 && before > 5.0, "{before} Mbit/s, {:?}", call.heard);
+        assert!(call.heard.0 == call.heard.1 && before > 4.5, "{before} Mbit/s, {:?}", call.heard);
     }
 }
 
