@@ -5,7 +5,8 @@
 //! ```
 //! use paceline_cc::{FlowSetup, Steers, scream};
 //!
-//! let make = |setup: &FlowSetup| scream::Scream::new(&scream::Params::default(), setup);
+//! let params = scream::Params { loss_deviations: 0.0, ..scream::Params::default() };
+//! let make = move |setup: &FlowSetup| scream::Scream::new(&params, setup);
 //! let findings = paceline_conformance::check(make, Steers::Media);
 //! assert!(findings.is_empty(), "{findings:#?}");
 //! ```
