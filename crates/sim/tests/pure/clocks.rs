@@ -111,10 +111,10 @@ fn is_over(found: &Around, none: &Around) -> bool {
     is_over_but_for([3.0; 2], found, none)
 }
 
-/// Whether from ten seconds after the step on the rate is as without one, to a twentieth, with at most 3 ms or a tenth more of queue.
-fn is_forgotten(found: &Around, none: &Around) -> bool {
+/// Whether from ten seconds after the step on the rate is as without one, to a twentieth, with at most 3 ms or this part more of queue.
+fn is_forgotten(part: f64, found: &Around, none: &Around) -> bool {
     let ([rate, delay], [usual, usual_delay]) = (found[4], none[4]);
-    (rate / usual - 1.0).abs() < 0.05 && delay < usual_delay + f64::max(3.0, 0.1 * usual_delay)
+    (rate / usual - 1.0).abs() < 0.05 && delay < usual_delay + f64::max(3.0, part * usual_delay)
 }
 
 /// A step by more than a round trip is taken out where reports are read, since no path can do that; a smaller one is the
@@ -143,7 +143,9 @@ fn a_step_of_the_clock_costs_a_second() {
             let falls = step == "50ms" && matches!(reader, ("scream-v2", "draft" | "ericsson"));
             let over = falls || is_over_but_for(more, &found, &none);
             let soon = falls || found[1][0] > 0.8 * none[1][0];
-            if !over || !soon || !is_forgotten(&found, &none) {
+            // Where a swing of `robust` begins is another after any disturbance: 24 to 28 ms of queue in ten seconds.
+            let part = if reader == ("scream", "robust") { 0.15 } else { 0.1 };
+            if !over || !soon || !is_forgotten(part, &found, &none) {
                 costly.push(format!("{reader:?}, {step}: {found:.2?}, without a step {none:.2?}"));
             }
             // Without compensation: the rows of the table, and of others what shows that there is something to take out.

@@ -93,7 +93,11 @@ fn band_of(a: &str, b: &str, kind: &str) -> Band {
     let both = |kinds: &[&str]| kinds.contains(&a) && kinds.contains(&b);
     if either(&["copa"]) {
         // Copa goes to the rate of its delta within some round trips, whatever it was assigned: beside laws that lose, shares are nobody's.
-        return band((0.4, 9.0), 1.0, 6.5);
+        return match kind {
+            "conservative" if either(&["reno", "newreno"]) => band((0.1, 9.0), 1.0, 6.5),
+            "conservative" if either(&["gcc"]) => band((0.4, 9.0), 1.0, 5.5),
+            _ => band((0.4, 9.0), 1.0, 6.5),
+        };
     } else if either(&["ledbat-pp"]) {
         // In a slowdown the other fills the link.
         return band((0.7, 2.95), 1.4, 6.5);
