@@ -4,7 +4,7 @@
 //! sent sufficiently later was acknowledged, and that is taken back when the packet turns up after all. Of a packet that no
 //! report named, because the report was lost, nothing is known: it leaves the flight without a verdict (RFC 8888 section 5).
 
-use crate::{PacketResult, Status};
+use crate::{PacketResult, SentRun, Status};
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -159,6 +159,16 @@ impl LossDetector {
         self.ring[sequence as usize & mask] = Entry { sent: now, size, state: State::Outstanding };
         self.next = sequence + 1;
         self.in_flight += u64::from(size);
+    }
+
+    /// A run of packets was sent.
+    #[inline]
+    pub fn on_run(&mut self, run: &SentRun) {
+        let mut now = run.first;
+        for sequence in run.packet.sequence..run.packet.sequence + run.count {
+            self.on_sent(now, sequence, run.packet.size);
+            now += run.gap;
+        }
     }
 
     /// Forgets what is outstanding: nothing is in flight any more. A late acknowledgement still counts as delivery.

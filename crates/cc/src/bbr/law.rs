@@ -1,11 +1,11 @@
 //! The steps on an acknowledgement: the model, the phases, the pace and the window.
 
 use super::delivery_rate::{DeliveryRate, Note};
-use super::draw::drawn;
 use super::model::Model;
 use super::recovery::Rescue;
 use super::shared::{assigned_bandwidth, share_of};
 use super::{BbrLaw, Params, Phase};
+use crate::draw::drawn;
 use crate::observe::state_variables;
 use crate::window::{Ack, Cause, Law, Marks, Sent, Window};
 use crate::{Assigned, PacketResult, SentPacket};

@@ -4,7 +4,6 @@
 //! Rules without a text, omissions and gaps that were filled are in DEVIATIONS.md beside this file.
 
 pub(crate) mod delivery_rate;
-pub(crate) mod draw;
 mod law;
 pub(crate) mod max_filter;
 mod model;

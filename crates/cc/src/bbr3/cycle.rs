@@ -1,7 +1,7 @@
 //! Where in its cycle ProbeBW is, and when it probes again (section "Time Scale for Bandwidth Probing").
 
 use super::Params;
-use crate::bbr::draw::drawn;
+use crate::draw::drawn;
 use paceline_units::{Time, TimeDelta};
 
 /// `BBR.ack_phase`: what acknowledgements say of the probe.

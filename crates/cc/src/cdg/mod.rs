@@ -9,7 +9,7 @@ mod tests;
 
 pub use params::Params;
 
-use crate::bbr::draw::drawn;
+use crate::draw::drawn;
 use crate::observe::window_variables;
 use crate::window::{Ack, Avoidance, AvoidanceParams, Cause, Rounds, Rule, Window, WindowSender};
 use gradient::Gradient;

@@ -30,7 +30,7 @@ pub struct CompoundRule {
 impl CompoundRule {
     /// Once per round trip, by its smallest round trip.
     fn end_round(&mut self, window: &mut Window, ack: &Ack, rtt: f64) {
-        let (w, before) = (window.packets(), self.dwnd);
+        let (w, bytes, before) = (window.packets(), window.cwnd, self.dwnd);
         let diff = w * (1.0 - self.rounds.least / rtt);
         self.diff = Some(diff);
         let Params { alpha, k, zeta, gamma, low_window, whole, .. } = self.params;
@@ -40,10 +40,9 @@ impl CompoundRule {
             let growth = (alpha * libm::pow(w, k) - 1.0).max(0.0);
             self.dwnd = before + if whole { libm::floor(growth) } else { growth };
         }
-        let cwnd = window.cwnd + (self.dwnd - before) * window.mss;
-        if cwnd > window.cwnd && window.grows_unused() {
-            let limit = window.largest_flight(ack) + cwnd - window.cwnd;
-            window.grow_to(cwnd, limit);
+        let cwnd = bytes + (self.dwnd - before) * window.mss;
+        if cwnd > bytes {
+            window.grow(ack, cwnd, |flight| flight + cwnd - bytes);
         } else {
             window.set(cwnd);
             window.ssthresh = window.ssthresh.min(window.cwnd);

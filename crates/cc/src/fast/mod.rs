@@ -54,15 +54,12 @@ impl FastRule {
             }
             return;
         }
-        let cwnd = self.next(window.packets(), mean) * window.mss;
-        if cwnd <= window.cwnd {
+        let (before, cwnd) = (window.cwnd, self.next(window.packets(), mean) * window.mss);
+        if cwnd <= before {
             window.set(cwnd);
             window.ssthresh = window.ssthresh.min(window.cwnd);
-        } else if ack.may_grow && window.grows_unused() {
-            let limit = window.largest_flight(ack) + cwnd - window.cwnd;
-            window.grow_to(cwnd, limit);
         } else if ack.may_grow {
-            window.set(cwnd);
+            window.grow(ack, cwnd, |flight| flight + cwnd - before);
         }
     }
 }

@@ -50,18 +50,14 @@ impl Controller for Scream {
 
     #[inline]
     fn on_run(&mut self, run: &SentRun) -> Option<Update> {
-        let SentRun { packet: SentPacket { stream, sequence, size, .. }, first, gap, count } = *run;
+        let SentRun { packet: SentPacket { stream, size, .. }, count, .. } = *run;
         let learns = self.params.mss_learning > TimeDelta::ZERO
             && (size > self.mss.min(self.mss_seen) || run.last() >= self.mss_due);
         let [one] = &mut self.streams[..] else { return None };
         if stream != StreamId(0) || learns || self.in_flight == Bytes::ZERO {
             return None;
         }
-        let mut now = first;
-        for sequence in sequence..sequence + count {
-            one.detector.on_sent(now, sequence, size);
-            now += gap;
-        }
+        one.detector.on_run(run);
         one.rates.on_sent(Bytes::new(size.as_u64() * count));
         self.count_in_flight();
         self.silence.on_sent(run.last());

@@ -2,6 +2,7 @@
 
 use super::Params;
 use super::rate::Rates;
+use crate::marks::bounded_growth;
 use crate::{Discard, SendQueueState};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -43,7 +44,7 @@ pub struct Congestion {
 impl Congestion {
     /// Whether the target follows marks as Prague's window does.
     fn follows_marks(&self, params: &Params) -> bool {
-        self.alpha.is_some() && params.l4s_growth_interval > TimeDelta::ZERO
+        self.alpha.is_some() && params.follows_marks()
     }
 }
 
@@ -296,14 +297,14 @@ impl MediaRate {
         true
     }
 
-    /// The growth by a packet more per interval in each round trip, as Prague's, in bit/s: flows that have equal marks become equal. Where
-    /// that is much in a round trip it is less, but still the more the lower the rate is.
+    /// The growth by a packet more per interval in each round trip, as Prague's, in bit/s: flows that have equal marks become equal.
     fn growth_by_packets(&self, params: &Params, since: TimeDelta, congestion: &Congestion) -> f64 {
         let interval = params.l4s_growth_interval.as_secs_f64();
         let response = congestion.response.max(interval);
         let per_second = congestion.mss / (interval * response * self.target);
-        let bounded = libm::sqrt(MOST_GROWTH / response * per_second).min(1.0 / response);
-        self.target * per_second.min(bounded) * since.min(params.ramp_up_span).as_secs_f64()
+        self.target
+            * bounded_growth(per_second, MOST_GROWTH, response)
+            * since.min(params.ramp_up_span).as_secs_f64()
     }
 
     /// The largest increase of the target in an update, in bit/s.

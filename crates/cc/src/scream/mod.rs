@@ -323,8 +323,7 @@ impl Scream {
             let most = params.pacing_delay_fraction;
             let idle = !self.l4s && most > 0.0 && self.trend.average <= most;
             let start = if self.window.had_congestion { 0.0 } else { params.pacing_head_room_start };
-            let follows_marks = self.l4s && params.l4s_growth_interval > TimeDelta::ZERO;
-            let media = if follows_marks { 0.0 } else { self.media_rate() };
+            let media = if self.l4s && params.follows_marks() { 0.0 } else { self.media_rate() };
             let rate = params.pacing_head_room.max(start) * self.target_rate().max(media);
             if idle { fastest } else { rate.max(slowest).min(fastest) }
         } else {

@@ -206,6 +206,11 @@ impl Params {
         }
     }
 
+    /// Whether the target follows marks as Prague's window does, under L4S.
+    pub(super) fn follows_marks(&self) -> bool {
+        self.l4s_growth_interval > TimeDelta::ZERO
+    }
+
     /// The answers to reports that stay away.
     pub(super) fn patience(&self) -> Patience {
         let &Params { feedback_patience, stall_time, stall_round_trips, .. } = self;

@@ -99,9 +99,7 @@ impl RoundTripShares {
         }
         self.due = now + TimeDelta::from_secs_f64(srtt);
         let part = self.marked as f64 / self.delivered as f64;
-        let first = part > 0.0
-            && self.alpha < params.l4s_growth_alpha
-            && params.l4s_growth_interval > TimeDelta::ZERO;
+        let first = part > 0.0 && self.alpha < params.l4s_growth_alpha && params.follows_marks();
         self.alpha += if first { 1.0 } else { params.l4s_gain } * (part - self.alpha);
         let lost = f64::from(u8::from(self.lost));
         self.loss_event_rate += params.loss_event_weight * (lost - self.loss_event_rate);

@@ -1,6 +1,7 @@
 //! The queue that stands: the smallest queue delay of a short time, since noise that passes within it is no queue. Rules of ours.
 
 use super::Params;
+use crate::delay_noise::noise_after;
 use crate::{PacketsReport, Status};
 use paceline_units::{Time, TimeDelta};
 
@@ -12,10 +13,6 @@ const LOOK_SECONDS: f64 = 0.1;
 const LARGEST: TimeDelta = TimeDelta::from_millis(100);
 /// Part of the time by which a queue of ours falls, at most.
 const DRAIN: f64 = 0.3;
-/// Seconds over which the noise is averaged.
-const NOISE_SECONDS: f64 = 3.0;
-/// No look at the delay has more weight in it.
-const NOISE_WEIGHT: f64 = 0.2;
 
 /// The smallest queue delays of the last span, and their noise.
 #[derive(Clone, Debug)]
@@ -94,9 +91,8 @@ impl Standing {
             return;
         }
         self.looked = (delay, now);
-        // It rises as much as it falls.
-        let change = 2.0 * (before - delay - DRAIN * elapsed).clamp(0.0, LARGEST.as_secs_f64());
-        self.noise += (elapsed / NOISE_SECONDS).min(NOISE_WEIGHT) * (change - self.noise);
+        let fall = (before - delay - DRAIN * elapsed).clamp(0.0, LARGEST.as_secs_f64());
+        self.noise = noise_after(self.noise, elapsed, fall);
     }
 
     /// The delay target in seconds, where the largest packet has so many bits and the target bitrate is so many bit/s.

@@ -118,11 +118,10 @@ impl Window {
 
     /// Section 4.1.2.1: at most once a round trip, which the caller sees to.
     fn reduce(&mut self, params: &Params, now: Time, input: &WindowInput) {
-        let target_follows = params.l4s_growth_interval > TimeDelta::ZERO;
         self.cwnd *= match input.alpha {
             _ if input.loss => params.beta_loss,
             // The flight follows the target.
-            Some(_) if target_follows => 1.0,
+            Some(_) if params.follows_marks() => 1.0,
             Some(alpha) => 1.0 - alpha / (2.0 * params.l4s_head_room),
             None => params.beta_ecn,
         };

@@ -53,16 +53,11 @@ impl Controller for ScreamV2 {
 
     #[inline]
     fn on_run(&mut self, run: &SentRun) -> Option<Update> {
-        let SentRun { packet: SentPacket { stream, sequence, size, .. }, first, gap, count } = *run;
         let [one] = self.streams.detectors() else { return None };
-        if stream != StreamId(0) || self.in_flight == Bytes::ZERO || self.said.is_none() {
+        if run.packet.stream != StreamId(0) || self.in_flight == Bytes::ZERO || self.said.is_none() {
             return None;
         }
-        let mut now = first;
-        for sequence in sequence..sequence + count {
-            one.on_sent(now, sequence, size);
-            now += gap;
-        }
+        one.on_run(run);
         self.in_flight = self.streams.in_flight();
         self.flight.on_sent(self.in_flight.as_u64());
         self.silence.on_sent(run.last());

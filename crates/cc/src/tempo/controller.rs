@@ -66,16 +66,10 @@ impl Controller for Tempo {
 
     #[inline]
     fn on_run(&mut self, run: &SentRun) -> Option<Update> {
-        let SentRun { packet: SentPacket { stream, sequence, size, .. }, first, gap, count } = *run;
         if self.said.is_nothing() {
             return None;
         }
-        let detector = self.streams.sent_by(stream)?;
-        let mut now = first;
-        for sequence in sequence..sequence + count {
-            detector.on_sent(now, sequence, size);
-            now += gap;
-        }
+        self.streams.sent_by(run.packet.stream)?.on_run(run);
         self.silence.on_run(run, self.round_trip());
         Some(Update::none())
     }

@@ -8,6 +8,7 @@ use super::others::Others;
 use super::path::{Counts, Path};
 use super::recent::Peak;
 use super::signals::Signals;
+use crate::marks::bounded_growth;
 use paceline_units::{Time, TimeDelta};
 
 /// The rate may grow beyond what arrived in this time or the one before it, times the head room.
@@ -321,11 +322,9 @@ impl Law {
         if !signals.l4s || self.marks.alpha == 0.0 {
             return grows;
         }
-        // Like a Prague flow's, a packet more per interval in each round trip. Where that is much in a response time it is less, but still the
-        // more the lower the rate is, so that flows become equal.
+        // Like a Prague flow's, a packet more per interval in each round trip.
         let interval = params.l4s_growth_interval.as_secs_f64();
         let like_prague = signals.packet / (interval * signals.rtt.max(interval)) / self.rate;
-        let bounded = libm::sqrt(params.growth_most / response * like_prague).min(1.0 / response);
-        grows.max(like_prague.min(bounded))
+        grows.max(bounded_growth(like_prague, params.growth_most, response))
     }
 }

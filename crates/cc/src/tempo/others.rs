@@ -1,12 +1,9 @@
 //! A queue that stands whatever is sent: that of others, noise, or a path that became longer.
 
 use super::Params;
+use crate::delay_noise::noise_after;
 use paceline_units::{Time, TimeDelta};
 
-/// Seconds over which the noise is averaged.
-const SECONDS: f64 = 3.0;
-/// No look at the queue has more weight in it.
-const MOST_WEIGHT: f64 = 0.2;
 /// Drains that are remembered.
 const DRAINS: usize = 4;
 
@@ -32,9 +29,7 @@ impl Others {
         }
         self.looked = (standing, now);
         if grows {
-            // It rises as much as it falls.
-            let change = 2.0 * (before - standing).max(0.0);
-            self.noise += (elapsed.as_secs_f64() / SECONDS).min(MOST_WEIGHT) * (change - self.noise);
+            self.noise = noise_after(self.noise, elapsed.as_secs_f64(), (before - standing).max(0.0));
         }
     }
 

@@ -63,11 +63,9 @@ impl VegasLaw {
     }
 
     fn avoid(&mut self, window: &mut Window, ack: &Ack, diff: f64) {
-        if diff < self.params.alpha && ack.may_grow && window.grows_unused() {
-            let limit = window.largest_flight(ack) + window.mss;
-            window.grow_to(window.cwnd + window.mss, limit);
-        } else if diff < self.params.alpha && ack.may_grow {
-            window.set(window.cwnd + window.mss);
+        if diff < self.params.alpha && ack.may_grow {
+            let mss = window.mss;
+            window.grow(ack, window.cwnd + mss, |flight| flight + mss);
         } else if diff > self.params.beta {
             let least = self.params.cwnd_min as f64 * window.mss;
             window.set((window.cwnd - window.mss).max(least.min(window.cwnd)));

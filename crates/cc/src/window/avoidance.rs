@@ -90,24 +90,15 @@ impl<R: Rule> Avoidance<R> {
         let Some(factor) = self.rule.slow_start() else { return window.slow_start(ack, limit) };
         let packets = (ack.delivered as f64 / window.mss).min(limit);
         let cwnd = window.cwnd + factor * packets * window.mss;
-        if window.grows_unused() {
-            let limit = (1.0 + factor) * window.largest_flight(ack);
-            window.grow_to(cwnd, limit);
-        } else {
-            window.set(cwnd);
-        }
+        window.grow(ack, cwnd, |flight| (1.0 + factor) * flight);
     }
 
     fn avoid(&mut self, window: &mut Window, ack: &Ack) {
         let increase = self.rule.increase(window, ack);
         let packets = if self.params.byte_counting { ack.delivered as f64 / window.mss } else { 1.0 };
         let cwnd = window.cwnd + increase * packets / window.packets() * window.mss;
-        if window.grows_unused() {
-            let limit = window.largest_flight(ack) + increase.max(1.0) * window.mss;
-            window.grow_to(cwnd, limit);
-        } else {
-            window.set(cwnd);
-        }
+        let mss = window.mss;
+        window.grow(ack, cwnd, |flight| flight + increase.max(1.0) * mss);
     }
 }
 

@@ -95,9 +95,13 @@ impl Window {
 
     /// Adds `more` bytes; of a flight a window of no more than `factor` times as much is made.
     fn double(&mut self, ack: &Ack, more: f64, factor: f64) {
-        let cwnd = self.cwnd + more;
+        self.grow(ack, self.cwnd + more, |flight| factor * flight);
+    }
+
+    /// Grows to `cwnd`; where an unused window may not grow freely, no further than `limit` makes of the largest flight.
+    pub(crate) fn grow(&mut self, ack: &Ack, cwnd: f64, limit: impl FnOnce(f64) -> f64) {
         if self.grows_unused() {
-            let limit = factor * self.largest_flight(ack);
+            let limit = limit(self.largest_flight(ack));
             self.grow_to(cwnd, limit);
         } else {
             self.set(cwnd);
