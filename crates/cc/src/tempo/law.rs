@@ -53,6 +53,8 @@ struct Seen {
     limit: f64,
     /// Rate of arrival, in bit/s.
     arrives: f64,
+    /// Bit/s at which trains passed as they came, while no queue stood.
+    room: Option<f64>,
     /// Whether the last reduction of the rate shows.
     settled: bool,
 }
@@ -165,10 +167,20 @@ impl Law {
         }
         let standing = path.standing().unwrap_or(0.0);
         let settled = self.since_lowered(now).is_none_or(|seconds| seconds >= signals.response);
-        self.others.look(now, path.span(), standing, settled && self.phase != Phase::Drain);
-        let limit = params.queue_limit.as_secs_f64().max(PACKETS * signals.packet / self.rate);
+        let grows = settled && self.phase != Phase::Drain;
+        self.others.look(params, now, path.span(), standing, grows);
+        if !grows {
+            path.trains.forget();
+        }
+        path.trains.judge(self.rate, signals.packet, params.train_stretch);
+        let limit = params.queue_limit.as_secs_f64() * path.stretched(params);
+        let limit = limit.max(PACKETS * signals.packet / self.rate);
         let limit = limit + self.others.margin(params);
-        let seen = Seen { standing, limit, arrives, settled };
+        // Marks in proportion tell of the room before a queue does.
+        let is_told = signals.l4s && self.marks.alpha > 0.0;
+        let is_empty = standing <= self.others.floor() + DRAINED * limit;
+        let room = path.trains.room.filter(|_| is_empty && !is_told);
+        let seen = Seen { standing, limit, arrives, room, settled };
         let lost = self.count_losses(params, signals, &counts, settled);
         if self.marks.count(params, signals, &counts) {
             self.on_marks(params, signals, &seen);
@@ -197,7 +209,7 @@ impl Law {
             self.rate *= params.loss_back_off * (1.0 - part);
             self.phase = Phase::Growth;
         } else if settled || self.phase == Phase::Start {
-            self.grow(params, signals, elapsed.min(signals.response), arrives);
+            self.grow(params, signals, &seen, elapsed.min(signals.response));
         }
     }
 
@@ -298,14 +310,23 @@ impl Law {
         }
     }
 
-    fn grow(&mut self, params: &Params, signals: &Signals, elapsed: f64, arrives: f64) {
+    fn grow(&mut self, params: &Params, signals: &Signals, seen: &Seen, elapsed: f64) {
         let (per_second, most) = if self.phase == Phase::Start {
-            (libm::log(START_GROWTH) / signals.response, START_GROWTH * arrives)
+            (libm::log(START_GROWTH) / signals.response, START_GROWTH * seen.arrives)
         } else {
             (self.growth(params, signals), params.head_room * self.arrived.most())
         };
         let grown = self.rate * (1.0 + per_second * elapsed);
-        self.rate = grown.min(most.max(self.rate));
+        let into_room = seen.room.map_or(0.0, |room| {
+            let per_second = self.like_others(params.train_growth).min(params.growth_most / signals.response);
+            (self.rate * (1.0 + per_second * elapsed)).min(params.train_part * room)
+        });
+        self.rate = grown.max(into_room).min(most.max(self.rate));
+    }
+
+    /// The growth per second of which this is the one at 1 Mbit/s: flows of different rates grow by nearly as much.
+    fn like_others(&self, growth: f64) -> f64 {
+        growth * libm::sqrt(UNIT / self.rate)
     }
 
     /// The growth per second, as a part of the rate.
@@ -313,7 +334,7 @@ impl Law {
         let response = signals.response;
         // A queue that grows so is seen a response time later, and shrinks after another.
         let unseen = params.growth_queue.as_secs_f64() / (response * response);
-        let slow = (params.growth * libm::sqrt(UNIT / self.rate)).min(unseen);
+        let slow = self.like_others(params.growth).min(unseen);
         let patience = params.growth_patience.as_secs_f64().max(PATIENCE * response);
         let congested = self.lowered.max(self.marked).unwrap_or(signals.now);
         let clear = signals.now.saturating_since(congested).as_secs_f64();

@@ -11,6 +11,7 @@ mod recent;
 mod signals;
 #[cfg(test)]
 mod tests;
+mod trains;
 
 pub use params::Params;
 
@@ -106,7 +107,8 @@ impl Tempo {
         self.path.reports.note(now);
         let frame = self.path.frames.longest();
         let span = (FRAMES * frame).max(self.law.others.span(&self.params));
-        self.path.set_span(self.params.standing_span.max(TimeDelta::from_secs_f64(span)));
+        let usual = self.params.standing_span.as_secs_f64() * self.path.stretched(&self.params);
+        self.path.set_span(TimeDelta::from_secs_f64(span.max(usual)));
         if self.silence.is_outage() {
             return;
         }

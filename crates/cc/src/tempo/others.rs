@@ -1,9 +1,12 @@
 //! A queue that stands whatever is sent: that of others, noise, or a path that became longer.
 
 use super::Params;
+use super::recent::Peak;
 use crate::delay_noise::noise_after;
 use paceline_units::{Time, TimeDelta};
 
+/// A queue that others left is gone where none stood for so long, or for twice as long.
+const FORGOTTEN: TimeDelta = TimeDelta::from_secs(3);
 /// Drains that are remembered.
 const DRAINS: usize = 4;
 
@@ -15,13 +18,20 @@ pub(super) struct Others {
     looked: (f64, Time),
     /// The queues at the ends of the last drains.
     left: [f64; DRAINS],
+    /// The longest standing queue of late.
+    longest: Peak,
 }
 
 impl Others {
-    pub(super) const NONE: Others = Others { noise: 0.0, looked: (0.0, Time::ZERO), left: [0.0; DRAINS] };
+    pub(super) const NONE: Others =
+        Others { noise: 0.0, looked: (0.0, Time::ZERO), left: [0.0; DRAINS], longest: Peak::new(FORGOTTEN) };
 
     /// Looks at the standing queue. While our rate grows and shows (`grows`), our own queue does not fall.
-    pub(super) fn look(&mut self, now: Time, span: TimeDelta, standing: f64, grows: bool) {
+    pub(super) fn look(&mut self, params: &Params, now: Time, span: TimeDelta, standing: f64, grows: bool) {
+        self.longest.note(now, standing);
+        if self.longest.most() < params.queue_limit.as_secs_f64() {
+            self.left = [0.0; DRAINS];
+        }
         let (before, at) = self.looked;
         let elapsed = now.saturating_since(at);
         if grows && elapsed < span {

@@ -2,6 +2,7 @@
 
 use super::Params;
 use super::recent::Gaps;
+use super::trains::Trains;
 use crate::Acked;
 use crate::queue_delay::{History, QueueDelay};
 use crate::utility::delivery::Delivery;
@@ -37,6 +38,7 @@ pub(super) struct Path {
     /// The first arrival, from which seconds count.
     zero: Option<Time>,
     counts: Counts,
+    pub(super) trains: Trains,
     pub(super) frames: Gaps,
     pub(super) reports: Gaps,
 }
@@ -53,6 +55,7 @@ impl Path {
             delivery: Delivery::new(),
             zero: None,
             counts: Counts::NONE,
+            trains: Trains::NONE,
             frames: Gaps::NONE,
             reports: Gaps::NONE,
         };
@@ -80,6 +83,9 @@ impl Path {
         let Some(measured) = self.delay.on_arrival(now, sent, arrived) else { return };
         if !tells_path {
             return;
+        }
+        if let Some(arrived) = arrived {
+            self.trains.on_arrival(sent, arrived, size.as_bits_f64());
         }
         let arrived = measured.arrived;
         let zero = *self.zero.get_or_insert(arrived);
@@ -111,6 +117,11 @@ impl Path {
         Some(self.delay.d_queue()?.as_nanos() as f64 * 1e-9)
     }
 
+    /// The part of its usual time and length from which on a queue counts.
+    pub(super) fn stretched(&self, params: &Params) -> f64 {
+        if self.trains.stretched { params.stretched_part } else { 1.0 }
+    }
+
     /// The counts since they were last taken.
     pub(super) fn take_counts(&mut self) -> Counts {
         core::mem::replace(&mut self.counts, Counts::NONE)
@@ -130,6 +141,7 @@ impl Path {
     pub(super) fn forget_recent(&mut self) {
         self.delay.empty_filter();
         self.delivery.forget();
+        self.trains.forget();
         self.counts = Counts::NONE;
     }
 

@@ -6,6 +6,7 @@ use super::marks::Marks;
 use super::others::Others;
 use super::path::{Counts, Path};
 use super::signals::Signals;
+use super::trains::Trains;
 use super::*;
 use crate::{Acked, Controller, PacketResult, Report, SentPacket, Status, StreamId};
 use paceline_units::{Bytes, Ecn};
@@ -212,14 +213,78 @@ fn the_noise_is_what_the_queue_falls_by_while_the_rate_grows() {
     let (params, span) = (Params::default(), TimeDelta::from_millis(100));
     let mut others = Others::NONE;
     for n in 0..400 {
-        others.look(at(100 * n), span, if n % 2 == 0 { 0.0 } else { 0.02 }, true);
+        others.look(&params, at(100 * n), span, if n % 2 == 0 { 0.0 } else { 0.02 }, true);
     }
     // It falls by 20 ms in every second span.
     assert!((0.018..0.022).contains(&others.noise), "{}", others.noise);
     assert_eq!(others.margin(&params), params.noise_gain * others.noise);
     let noise = others.noise;
-    others.look(at(50_000), span, 0.0, false);
+    others.look(&params, at(50_000), span, 0.0, false);
     assert_eq!(others.noise, noise, "while a queue drains it is to fall");
+}
+
+#[test]
+fn a_queue_that_others_left_is_forgotten_where_none_stands_for_seconds() {
+    let (params, span) = (Params::default(), TimeDelta::from_millis(100));
+    let floor_after = |seen: f64| {
+        let mut others = Others::NONE;
+        others.look(&params, at(0), span, 0.3, true);
+        others.on_drained(0.3);
+        for n in 1..70 {
+            others.look(&params, at(100 * n), span, if n % 20 == 0 { seen } else { 0.0 }, true);
+        }
+        others.floor()
+    };
+    assert_eq!(floor_after(0.01), 0.0, "none stood for seven seconds");
+    assert_eq!(floor_after(0.1), 0.3, "each two seconds one stood: of a flow that comes and goes");
+}
+
+#[test]
+fn trains_that_arrive_as_they_left_show_room_and_stretched_ones_that_there_is_none() {
+    let judged = |sent: i64, arrives: i64| {
+        let mut trains = Trains::NONE;
+        trains.judge(1e6, 1e4, 1.02);
+        (0..12).for_each(|n| trains.on_arrival(at(sent * n), at(100 + arrives * n), 1e4));
+        // Late packets and ones of a slower stream are of no train.
+        trains.on_arrival(at(0), at(5000), 1e4);
+        trains.judge(1e6, 1e4, 1.02);
+        (trains.room, trains.stretched)
+    };
+    let (room, stretched) = judged(8, 8);
+    assert!((room.unwrap_or(0.0) - 1.25e6).abs() < 1.0 && !stretched, "{room:?}");
+    assert_eq!(judged(8, 9), (None, false), "more arrives than the rate, and later than it left");
+    assert_eq!(judged(8, 12), (None, true), "less arrives than the rate");
+    assert_eq!(judged(8, 4), (None, false), "they were held up before");
+    assert_eq!(judged(12, 12), (None, false), "they left more slowly than the rate");
+}
+
+#[test]
+fn the_rate_grows_soon_to_nine_tenths_of_what_passes_at_once() {
+    let grown = |train_stretch: f64| {
+        let mut world = World::growing(0.5e6);
+        world.params.train_stretch = train_stretch;
+        world.run(900, |_| 0, |_| false);
+        world.law.rate
+    };
+    assert!((0.85e6..0.95e6).contains(&grown(1.02)), "{}", grown(1.02));
+    assert!(grown(0.0) < 0.65e6, "{}", grown(0.0));
+}
+
+#[test]
+fn a_queue_is_seen_sooner_where_trains_are_stretched() {
+    let seen_after = |stretched_part: f64| {
+        let mut world = World::growing(0.95e6);
+        world.params.stretched_part = stretched_part;
+        let queue = |millis: i64| (millis - 2000).max(0) * 3 / 10;
+        world.run(2000, queue, |_| false);
+        world.law.rate = 0.9e6;
+        while world.law.phase != Phase::Drain {
+            world.run(GAP, queue, |_| false);
+        }
+        world.millis - 2000
+    };
+    let (half, whole) = (seen_after(0.5), seen_after(1.0));
+    assert!(half < whole * 4 / 5, "{half} and {whole} ms");
 }
 
 /// Through the calls of a controller: reports of what arrives marked, of all and of some packets.
