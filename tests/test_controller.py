@@ -128,31 +128,39 @@ def test_a_controller_with_a_receiver_half_is_as_fast_as_its_equation(kind: str)
 
 
 class Sender:
-    """A sender that always has a packet, of a controller that may be coupled."""
+    """A call whose encoder makes a frame each 20 ms, of the size that its target asks for."""
 
     def __init__(self) -> None:
         self.controller = paceline.Controller("scream", profile="reference-2022", target_bitrate_max="20Mbps")
         self.reports: deque[tuple[float, int, float]] = deque()
-        self.next_send, self.sequence, self.sent = 0.0, 0, 0
-        self.controller.on_offered(0.0, SIZE)
+        self.sequence = self.waiting = self.sent = 0
+        self.made = 0.0
 
-    def step(self, now: float, free: float) -> float:
+    def step(self, millis: int, free: float) -> float:
         """Does what is due, and answers until when the link of 6 Mbit/s is busy."""
-        controller = self.controller
+        controller, now = self.controller, millis / 1000
+        if millis % 20 == 0:
+            self.made += (controller.target_mbps or 0.3) * 1e6 * 0.02 / 8 / SIZE
+            packets = int(self.made)
+            self.made -= packets
+            self.waiting += packets
+            controller.on_offered(now, packets * SIZE, queued=self.waiting * SIZE)
         while self.reports and self.reports[0][0] <= now:
             _, number, arrived = self.reports.popleft()
             controller.on_feedback(now, [(number, arrived)])
         if controller.next_timeout_s is not None and controller.next_timeout_s <= now:
-            controller.on_send_queue(now, SIZE, newest_frame=SIZE)
+            controller.on_send_queue(now, self.waiting * SIZE)
             controller.on_timeout(now)
-        while self.next_send <= now and (controller.allowed_bytes or 0) >= SIZE:
-            controller.on_sent(now, self.sequence, SIZE)
+        while self.waiting and (controller.allowed_bytes or 0) >= SIZE:
+            self.waiting -= 1
+            controller.on_sent(now, self.sequence, SIZE, app_limited=not self.waiting)
             free = max(free, now) + SIZE * 8 / 6e6
             self.reports.append((free + 0.04, self.sequence, free + 0.02))
-            controller.on_offered(now, SIZE)
-            pace = controller.pacing_mbps or 1.0
-            self.sequence, self.next_send = self.sequence + 1, max(self.next_send, now) + SIZE * 8 / pace / 1e6
+            self.sequence += 1
             self.sent += SIZE
+        if controller.take_discard():
+            self.waiting = 0
+            controller.on_send_queue(now, 0)
         return free
 
 
@@ -163,13 +171,16 @@ def test_controllers_of_a_notebook_share_by_priority(kind: str) -> None:
     for sender, priority in zip(senders, (1, 2, 4), strict=True):
         coupling.join(0.0, sender.controller, priority=priority)
     assert coupling.kind == kind
-    assert coupling.share(senders[0].controller)["sum_mbps"] is None, "before its first round trip"
+    window = paceline.Controller("newreno")
+    coupling.join(0.0, window)
+    assert coupling.share(window)["sum_mbps"] is None, "a window is no rate before its first round trip"
+    coupling.leave(0.0, window)
     for step in range(40_000):
         if step == 20_000:
             for sender in senders:
                 sender.sent = 0
         for sender in senders:
-            free = sender.step(step / 1000, free)
+            free = sender.step(step, free)
     first, second, third = (sender.sent for sender in senders)
     assert second / first == pytest.approx(2, rel=0.1)
     assert third / first == pytest.approx(4, rel=0.1)
@@ -215,9 +226,10 @@ def test_wrong_uses_of_a_coupling_change_nothing() -> None:
 
 
 def test_a_member_that_is_dropped_leaves() -> None:
-    coupling, members = paceline.Coupling(), [paceline.Controller("rap") for _ in range(3)]
-    for member in members:
-        coupling.join(0.0, member)
+    coupling = paceline.Coupling(leaving="subtract")
+    members = [paceline.Controller("rap") for _ in range(3)]
+    for place in range(3):
+        coupling.join(0.0, members[place])
     members.pop()
     members[0].on_timeout(0.1)
     assert coupling.share(members[0])["sum_mbps"] == pytest.approx(2 * (coupling.share(members[1])["rate_mbps"] or 0))

@@ -26,6 +26,7 @@ __all__ = [
     "build",
     "exchange",
     "figures_json",
+    "heading_units",
     "link",
     "live",
     "probe_link",
@@ -325,6 +326,7 @@ class RunOutput:
     def links(self) -> list[tuple[str, str, str, bytes | list[str] | None, bytes]]: ...
 
 def bitrate_names(kind: str) -> list[str | None]: ...
+def heading_units(heading: str) -> tuple[float | None, float | None]: ...
 def quantity(text: str) -> tuple[float, str] | None: ...
 def run(
     scenario: Scenario,

@@ -223,10 +223,11 @@ pub extern "C" fn paceline_on_recovery(
         (Event::SynLost, Recovery::SynLost),
     ];
     answer(|| {
-        let (_, recovery) = all.into_iter().find(|(event, _)| *event as i32 == recovery).ok_or_else(|| {
-            let text = format!("recovery: found {recovery}, expected one of enum PacelineRecovery");
-            Failure(PacelineStatus::Invalid, text)
-        })?;
+        let (_, recovery) =
+            all.into_iter().find(|(event, _)| *event as i32 == recovery).ok_or_else(|| {
+                let text = format!("recovery: found {recovery}, expected one of enum PacelineRecovery");
+                Failure(PacelineStatus::Invalid, text)
+            })?;
         tell(controller, now_ns, Told::Other, |session, now| {
             session.tell(|controller| controller.on_recovery(now, recovery));
         })

@@ -204,7 +204,7 @@ pub struct PacelineShare {
     pub priority: f64,
     /// Assignments to it since the group knows it.
     pub assignments: u64,
-    /// 1 if it shares; 0 before its first round trip, or while nothing comes back to it.
+    /// 1 if it shares; 0 while nothing comes back to it, and of one that steers a window before its first round trip.
     pub shares: u8,
 }
 

@@ -81,7 +81,9 @@ fn controllers_with_a_receiver_half_run_in_c() {
 fn coupled_calls_in_c_share_by_priority() {
     for kind in ["active", "conservative", "cm"] {
         let Some(said) = printed("coupled.c", &[kind]) else { return };
-        let [a, b, c, d, alone, paused, _, back, given, sum] = numbers(&said)[..] else { panic!("{kind}: {said}") };
+        let [a, b, c, d, alone, paused, _, back, given, sum] = numbers(&said)[..] else {
+            panic!("{kind}: {said}")
+        };
         for (first, second) in [(a, b), (c, d)] {
             assert!((1.6..=2.4).contains(&(first / second)) && first + second > 4.0, "{kind}: {said}");
         }

@@ -4,12 +4,12 @@ use crate::ccid::{ccid2, ccid3};
 use crate::forward::{forward, forward_rare};
 use crate::guest::{GuestController, GuestParams};
 use crate::{
-    Annotation, Arrival, Assigned, CeResponse, Controller, CouplingParams, Limits, Marking, Offered, ReceiverHalf,
-    ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
-    Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
-    bbr, bbr3, bic, binomial, cdg, compound, copa, cubic, dctcp, fast, fixed, gaimd, gcc, highspeed, htcp,
-    hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc,
-    um, uncontrolled, urcp, vegas, veno, westwood, yeah,
+    Annotation, Arrival, Assigned, CeResponse, Controller, CouplingParams, Limits, Marking, Offered,
+    ReceiverHalf, ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState,
+    SentPacket, SentRun, Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason,
+    TransportNeeds, Update, Verb, bbr, bbr3, bic, binomial, cdg, compound, copa, cubic, dctcp, fast, fixed,
+    gaimd, gcc, highspeed, htcp, hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, reno, scalable,
+    scream, scream_v2, tempo, tfrc, um, uncontrolled, urcp, vegas, veno, westwood, yeah,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};

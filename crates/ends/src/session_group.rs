@@ -44,9 +44,9 @@ impl fmt::Display for GroupError {
             GroupError::Elsewhere => {
                 out.write_str("controller: found one that is in another group, expected one that has left it")
             }
-            GroupError::NoMember => {
-                out.write_str("controller: found one that is not in this group, expected one that has joined it")
-            }
+            GroupError::NoMember => out.write_str(
+                "controller: found one that is not in this group, expected one that has joined it",
+            ),
             GroupError::Full => write!(out, "group: found {MOST} controllers in it, expected fewer"),
         }
     }
@@ -89,8 +89,7 @@ pub struct CoupledSession(Arc<Mutex<Stepped>>);
 impl CoupledSession {
     /// A controller that is in no group.
     pub fn new(controller: AnyController) -> CoupledSession {
-        let stepped =
-            Stepped { session: Session::new(controller), hearing: Hearing::default(), group: None };
+        let stepped = Stepped { session: Session::new(controller), hearing: Hearing::default(), group: None };
         CoupledSession(Arc::new(Mutex::new(stepped)))
     }
 

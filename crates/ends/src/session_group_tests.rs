@@ -13,14 +13,26 @@ const DELAY: TimeDelta = TimeDelta::from_millis(25);
 
 /// The rule of an event: whoever couples decides how the group hears of it.
 trait Coupler {
-    fn event(&mut self, now: Time, flow: usize, told: Told, call: &mut dyn FnMut(&mut Session<AnyController>));
+    fn event(
+        &mut self,
+        now: Time,
+        flow: usize,
+        told: Told,
+        call: &mut dyn FnMut(&mut Session<AnyController>),
+    );
     fn look(&self, flow: usize, look: &mut dyn FnMut(&Session<AnyController>));
 }
 
 struct ByGroup(Vec<CoupledSession>);
 
 impl Coupler for ByGroup {
-    fn event(&mut self, now: Time, flow: usize, told: Told, call: &mut dyn FnMut(&mut Session<AnyController>)) {
+    fn event(
+        &mut self,
+        now: Time,
+        flow: usize,
+        told: Told,
+        call: &mut dyn FnMut(&mut Session<AnyController>),
+    ) {
         self.0[flow].tell(now, told, call);
         self.0[flow].share(now);
     }
@@ -59,7 +71,13 @@ impl CoupledEnds for HostEnds {
 }
 
 impl Coupler for ByHost {
-    fn event(&mut self, now: Time, flow: usize, told: Told, call: &mut dyn FnMut(&mut Session<AnyController>)) {
+    fn event(
+        &mut self,
+        now: Time,
+        flow: usize,
+        told: Told,
+        call: &mut dyn FnMut(&mut Session<AnyController>),
+    ) {
         for place in 0..self.ends.0.len() {
             let (session, hearing) = &mut self.ends.0[place];
             if hearing.silent_at().is_some_and(|at| at <= now) {
@@ -109,7 +127,9 @@ fn run(coupler: &mut impl Coupler, flows: usize, seconds: u64) -> Vec<u64> {
                 let Some((_, packet)) = reports[flow].pop_front() else { break };
                 if !deaf {
                     let step = TimeDelta::from_micros(1);
-                    coupler.event(now, flow, Told::Heard, &mut |session| session.on_packets(now, [packet], step));
+                    coupler.event(now, flow, Told::Heard, &mut |session| {
+                        session.on_packets(now, [packet], step)
+                    });
                 }
             }
             let mut due = None;
@@ -130,15 +150,21 @@ fn run(coupler: &mut impl Coupler, flows: usize, seconds: u64) -> Vec<u64> {
                 coupler.look(flow, &mut |session| {
                     fits = session.allowed_bytes().is_none_or(|bytes| bytes >= SIZE)
                         && session.allowed_packets() != Some(0);
-                    let paced = session.pacing_rate().map(|rate| rate.time_for(SIZE)).or(session.pacing_gap());
+                    let paced =
+                        session.pacing_rate().map(|rate| rate.time_for(SIZE)).or(session.pacing_gap());
                     gap = paced.unwrap_or(TimeDelta::from_micros(200));
                 });
                 if !fits || next_send[flow] > now {
                     break;
                 }
                 next_send[flow] = next_send[flow].max(now) + gap;
-                let packet =
-                    SentPacket { stream: STREAM, sequence: sequences[flow], size: SIZE, probe: None, app_limited: false };
+                let packet = SentPacket {
+                    stream: STREAM,
+                    sequence: sequences[flow],
+                    size: SIZE,
+                    probe: None,
+                    app_limited: false,
+                };
                 sequences[flow] += 1;
                 sent[flow] += if millis > seconds * 500 { SIZE.as_u64() } else { 0 };
                 coupler.event(now, flow, Told::Sent, &mut |session| session.on_sent_remembered(now, &packet));
@@ -210,7 +236,8 @@ fn a_member_that_is_not_heard_leaves_and_comes_back() {
 
 #[test]
 fn wrong_uses_change_nothing() {
-    let [one, other] = ["active", "cm"].map(|kind| SessionGroup::new(&CouplingParams::of(kind).expect("a kind")));
+    let [one, other] =
+        ["active", "cm"].map(|kind| SessionGroup::new(&CouplingParams::of(kind).expect("a kind")));
     let session = CoupledSession::new(controller("newreno"));
     assert_eq!(one.leave(Time::ZERO, &session), Err(GroupError::NoMember));
     one.join(Time::ZERO, &session, Priority::ONE).expect("it is in none");
@@ -228,7 +255,10 @@ fn wrong_uses_change_nothing() {
     assert_eq!(other.leave(Time::ZERO, &session), Err(GroupError::NoMember));
     for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let said = priority(wrong).expect_err("no priority");
-        assert!(said.starts_with("priority: found ") && said.contains("expected a number from 0.000001"), "{said}");
+        assert!(
+            said.starts_with("priority: found ") && said.contains("expected a number from 0.000001"),
+            "{said}"
+        );
     }
 }
 

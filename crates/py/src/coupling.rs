@@ -96,7 +96,8 @@ impl Coupling {
     ) -> PyResult<()> {
         let desired = match desired_mbps {
             Some(mbps) if !(0.0..=1e9).contains(&mbps) => {
-                let text = format!("desired_mbps: found {mbps}, expected a number from 0 to 1000000000, or None");
+                let text =
+                    format!("desired_mbps: found {mbps}, expected a number from 0 to 1000000000, or None");
                 return Err(wrong(py, text));
             }
             desired => desired.map(|mbps| Bitrate::from_bps_f64(mbps * 1e6)),
@@ -105,7 +106,8 @@ impl Coupling {
     }
 
     /// A member's share: `sum_mbps` of the group, `rate_mbps` that it was given last, `desired_mbps` (`None`: any), `priority`, and
-    /// `assignments` to it. All but the last are `None` while it does not share: before its first round trip, or while nothing comes back.
+    /// `assignments` to it. All but the last are `None` while it does not share: as a window before its first round trip, or while nothing
+    /// comes back.
     fn share<'py>(&self, py: Python<'py>, controller: &Controller) -> PyResult<Bound<'py, PyDict>> {
         let coupled = py.detach(|| self.group.coupled(controller.coupled()));
         let coupled = coupled.map_err(|error| wrong(py, error.to_string()))?;

@@ -52,6 +52,7 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<media_receiver::MediaArrival>()?;
     module.add_class::<source::Scenario>()?;
     module.add_class::<output::RunOutput>()?;
+    module.add_function(wrap_pyfunction!(source::heading_units, module)?)?;
     module.add_function(wrap_pyfunction!(source::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(controller::bitrate_names, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::run, module)?)?;

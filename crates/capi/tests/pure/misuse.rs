@@ -150,7 +150,11 @@ fn wrong_uses_of_a_group_change_nothing() {
     assert_eq!(paceline_group_join(one, 0, second, 1.0), Ok);
     let before = format!("{:?} {:?}", share(one, first), share(one, second));
     fails(paceline_group_join(one, 0, first, 1.0), Invalid, "controller: found one that is in this group");
-    fails(paceline_group_join(other, 0, first, 1.0), Invalid, "controller: found one that is in another group");
+    fails(
+        paceline_group_join(other, 0, first, 1.0),
+        Invalid,
+        "controller: found one that is in another group",
+    );
     fails(paceline_group_leave(other, 0, first), Invalid, "found one that is not in this group");
     fails(paceline_group_set_priority(one, 0, first, f64::NAN), Invalid, "priority: found NaN");
     fails(paceline_group_set_priority(one, 0, third, 1.0), Invalid, "found one that is not in this group");

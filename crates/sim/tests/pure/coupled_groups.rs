@@ -187,5 +187,5 @@ macro_rules! under {
 under! {
     groups_are_no_worse_than_flows_apart: active, conservative;
     pauses_are_counted_once: active, conservative;
-    a_silent_flow_leaves: active, conservative, etcp, efcm;
+    a_silent_flow_leaves: active, conservative, etcp, efcm, cm;
 }
