@@ -84,12 +84,11 @@ impl Cm {
         self.held_until = now + TimeDelta::from_secs_f64(self.round_trip);
     }
 
-    /// The time since the window grew last counts, up to a round trip. While no application uses its part the window says nothing of
-    /// the path and stays.
-    fn grow(&mut self, now: Time, used: bool) {
+    /// A flow grows: it has used its part, and its packets arrive. The time since the window grew last counts, up to a round trip.
+    fn grow(&mut self, now: Time) {
         let since = now.saturating_since(self.grown).as_secs_f64();
         self.grown = now;
-        if !used || self.round_trip == 0.0 {
+        if self.round_trip == 0.0 {
             return;
         }
         let part = (since / self.round_trip).min(1.0);
@@ -155,13 +154,14 @@ impl Law for Cm {
             self.left = (self.left * (1.0 + (own / given - 1.0) / flows)).min(1.0);
         }
         let used = self.group.members.iter().any(|member| member.rate < member.desired);
+        let grows = own > given && used;
         if now < self.held_until {
             (self.grown, self.left) = (now, 1.0);
         } else if self.left <= self.params.report {
             self.grown = now;
             self.congested(now);
-        } else {
-            self.grow(now, used);
+        } else if grows {
+            self.grow(now);
         }
         self.share()
     }

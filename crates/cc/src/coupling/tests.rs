@@ -503,7 +503,10 @@ fn a_congestion_manager_grows_and_is_reduced_by_its_own_rule() {
     assert_rates(&group, &[1.5, 1.5]);
     group.update(ms(200), &told(0, 9.0));
     assert_rates(&group, &[1.56, 1.56]);
+    // A flow that does not grow says nothing of what arrives.
     group.update(ms(225), &told(1, 1.56));
+    assert_rates(&group, &[1.56, 1.56]);
+    group.update(ms(225), &told(1, 1.6));
     assert_rates(&group, &[1.575, 1.575]);
     // Less than a tenth is no report, and what both give up together is one.
     group.update(ms(225), &told(1, 1.575 * 0.93));

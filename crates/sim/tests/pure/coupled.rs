@@ -269,7 +269,9 @@ fn coupled_calls_share_by_priority() {
         let (ratio, sum) = ratio(&text.replace("\"active\"", &format!("\"{kind}\"")));
         // Parts of a joint window are parts of a rate only as far as the round trips agree.
         let band = if ["etcp", "efcm"].contains(kind) { 1.75..2.25 } else { 1.9..2.1 };
-        assert!(band.contains(&ratio) && sum > 8.5, "{kind}: {ratio}, {sum} Mbit/s");
+        // The Congestion Manager halves a joint window where SCReAM gives up a tenth.
+        let least = if *kind == "cm" { 6.5 } else { 8.5 };
+        assert!(band.contains(&ratio) && sum > least, "{kind}: {ratio}, {sum} Mbit/s");
     }
 }
 
