@@ -247,7 +247,7 @@ typedef struct PacelineShare {
   double priority;
   // Assignments to it since the group knows it.
   uint64_t assignments;
-  // 1 if it shares; 0 before its first round trip, or while nothing comes back to it.
+  // 1 if it shares; 0 while nothing comes back to it, and of one that steers a window before its first round trip.
   uint8_t shares;
 } PacelineShare;
 
