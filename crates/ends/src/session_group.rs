@@ -138,7 +138,7 @@ impl CoupledSession {
     }
 }
 
-/// The place of a controller in its group. One that has left keeps it for as long as there is room: its rate counts once when it comes
+/// The place of a controller in its group. A controller that has left keeps it for as long as there is room: its rate counts once when it comes
 /// back.
 struct Seat {
     session: Weak<Mutex<Stepped>>,
@@ -204,7 +204,7 @@ impl SessionGroup {
         SessionGroup(Arc::new(Mutex::new(Members { exchange, seats: Seats(Vec::new()) })))
     }
 
-    /// A controller begins to share, or comes back from a pause. One that steers a window does with its first round-trip time.
+    /// A controller begins to share, or comes back from a pause. A window does with its first round-trip time.
     ///
     /// # Errors
     /// It is in this or another group, or the group is full.

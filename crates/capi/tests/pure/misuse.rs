@@ -136,7 +136,7 @@ fn names_and_settings_of_a_group_are_checked() {
     fails(unsafe { paceline_group_create(null(), null(), null(), null_mut()) }, NullPointer, "group");
 }
 
-/// What a program does wrong with a group is said, and changes nothing: of its members, of another group's, of those that left.
+/// A wrong use of a group is said, and changes nothing: of its members, of another group's, of controllers that left.
 #[test]
 fn wrong_uses_of_a_group_change_nothing() {
     use PacelineStatus::{Invalid, NoHandle, NullPointer, Ok, WrongSize};
