@@ -203,7 +203,10 @@ def test_wrong_uses_of_a_coupling_change_nothing() -> None:
     coupling.join(0.0, first, priority=2)
     before = coupling.share(first)
     for call, message in [
-        (lambda: paceline.Coupling("activ"), "coupling: found activ, expected one of active, .*; did you mean active"),
+        (
+            lambda: paceline.Coupling("activex"),
+            "coupling: found activex, expected one of active, .*; did you mean active",
+        ),
         (lambda: paceline.Coupling("cm", profile="rfc"), "profile: found rfc, expected one of rfc3124"),
         (lambda: paceline.Coupling("active", leaving="stay"), "leaving: found stay, expected"),
         (lambda: coupling.join(0.0, first), "controller: found one that is in this group"),

@@ -127,7 +127,7 @@ fn share(group: PacelineGroup, controller: PacelineController) -> (PacelineStatu
 #[test]
 fn names_and_settings_of_a_group_are_checked() {
     use PacelineStatus::{Invalid, NullPointer, Ok};
-    fails(group("activ", "").0, Invalid, "coupling: found activ, expected one of active");
+    fails(group("activex", "").0, Invalid, "coupling: found activex, expected one of active");
     fails(group("active", "leaving = stay").0, Invalid, "leaving: found stay, expected");
     fails(group("active", "hold = 2").0, Invalid, "hold: found an unknown parameter");
     fails(group("conservative", "hold = NaN").0, Invalid, "hold: found NaN");
