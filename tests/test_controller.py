@@ -127,6 +127,117 @@ def test_a_controller_with_a_receiver_half_is_as_fast_as_its_equation(kind: str)
     assert 0.7 <= late * 8000 / 30 / 1e6 <= 1.1
 
 
+class Sender:
+    """A call whose encoder makes a frame each 20 ms, of the size that its target asks for."""
+
+    def __init__(self) -> None:
+        self.controller = paceline.Controller("scream", profile="reference-2022", target_bitrate_max="20Mbps")
+        self.reports: deque[tuple[float, int, float]] = deque()
+        self.sequence = self.waiting = self.sent = 0
+        self.made = 0.0
+
+    def step(self, millis: int, free: float) -> float:
+        """Does what is due, and answers until when the link of 6 Mbit/s is busy."""
+        controller, now = self.controller, millis / 1000
+        if millis % 20 == 0:
+            self.made += (controller.target_mbps or 0.3) * 1e6 * 0.02 / 8 / SIZE
+            packets = int(self.made)
+            self.made -= packets
+            self.waiting += packets
+            controller.on_offered(now, packets * SIZE, queued=self.waiting * SIZE)
+        while self.reports and self.reports[0][0] <= now:
+            _, number, arrived = self.reports.popleft()
+            controller.on_feedback(now, [(number, arrived)])
+        if controller.next_timeout_s is not None and controller.next_timeout_s <= now:
+            controller.on_send_queue(now, self.waiting * SIZE)
+            controller.on_timeout(now)
+        while self.waiting and (controller.allowed_bytes or 0) >= SIZE:
+            self.waiting -= 1
+            controller.on_sent(now, self.sequence, SIZE, app_limited=not self.waiting)
+            free = max(free, now) + SIZE * 8 / 6e6
+            self.reports.append((free + 0.04, self.sequence, free + 0.02))
+            self.sequence += 1
+            self.sent += SIZE
+        if controller.take_discard():
+            self.waiting = 0
+            controller.on_send_queue(now, 0)
+        return free
+
+
+@pytest.mark.parametrize("kind", ["active", "conservative", "cm"])
+def test_controllers_of_a_notebook_share_by_priority(kind: str) -> None:
+    senders = [Sender(), Sender(), Sender()]
+    coupling, free = paceline.Coupling(kind), 0.0
+    for sender, priority in zip(senders, (1, 2, 4), strict=True):
+        coupling.join(0.0, sender.controller, priority=priority)
+    assert coupling.kind == kind
+    window = paceline.Controller("newreno")
+    coupling.join(0.0, window)
+    assert coupling.share(window)["sum_mbps"] is None, "a window is no rate before its first round trip"
+    coupling.leave(0.0, window)
+    for step in range(40_000):
+        if step == 20_000:
+            for sender in senders:
+                sender.sent = 0
+        for sender in senders:
+            free = sender.step(step, free)
+    first, second, third = (sender.sent for sender in senders)
+    assert second / first == pytest.approx(2, rel=0.1)
+    assert third / first == pytest.approx(4, rel=0.1)
+    assert sum((first, second, third)) * 8 / 20e6 > 4
+    share = coupling.share(senders[2].controller)
+    assert share["sum_mbps"] is not None
+    assert share["rate_mbps"] == pytest.approx(share["sum_mbps"] * 4 / 7, rel=1e-4)
+    assert (share["desired_mbps"], share["priority"]) == (None, 4)
+    # A member that wants less leaves the rest to the others; one that left is nobody's concern.
+    coupling.set_desired(40.0, senders[2].controller, 0.1)
+    assert coupling.share(senders[2].controller)["desired_mbps"] == pytest.approx(0.1)
+    coupling.leave(40.0, senders[2].controller)
+    with pytest.raises(paceline.UsageError, match="found one that is not in this group"):
+        coupling.share(senders[2].controller)
+
+
+def test_wrong_uses_of_a_coupling_change_nothing() -> None:
+    coupling, other = paceline.Coupling(), paceline.Coupling("efcm")
+    first, second = paceline.Controller("rap"), paceline.Controller("rap")
+    coupling.join(0.0, first, priority=2)
+    before = coupling.share(first)
+    for call, message in [
+        (
+            lambda: paceline.Coupling("activex"),
+            "coupling: found activex, expected one of active, .*; did you mean active",
+        ),
+        (lambda: paceline.Coupling("cm", profile="rfc"), "profile: found rfc, expected one of rfc3124"),
+        (lambda: paceline.Coupling("active", leaving="stay"), "leaving: found stay, expected"),
+        (lambda: coupling.join(0.0, first), "controller: found one that is in this group"),
+        (lambda: other.join(0.0, first), "controller: found one that is in another group"),
+        (lambda: coupling.join(0.0, second, priority=math.nan), "priority: found NaN, expected a number from"),
+        (lambda: coupling.join(0.0, second, priority=0), "priority: found 0, expected"),
+        (lambda: coupling.join(-1.0, second), "now_s: found -1, expected seconds"),
+        (lambda: coupling.leave(0.0, second), "controller: found one that is not in this group"),
+        (lambda: coupling.set_priority(0.0, first, -1), "priority: found -1, expected"),
+        (lambda: coupling.set_desired(0.0, first, math.nan), "desired_mbps: found NaN, expected a number"),
+    ]:
+        with pytest.raises(paceline.UsageError, match=message):
+            call()  # type: ignore[no-untyped-call]
+    assert coupling.share(first) == before
+    coupling.leave(0.0, first)
+    for call in (lambda: coupling.leave(0.0, first), lambda: coupling.set_priority(0.0, first, 1)):
+        with pytest.raises(paceline.UsageError, match="found one that is not in this group"):
+            call()
+    other.join(0.0, first)
+
+
+def test_a_member_that_is_dropped_leaves() -> None:
+    coupling = paceline.Coupling(leaving="subtract")
+    members = [paceline.Controller("rap") for _ in range(3)]
+    for place in range(3):
+        coupling.join(0.0, members[place])
+    members.pop()
+    members[0].on_timeout(0.1)
+    assert coupling.share(members[0])["sum_mbps"] == pytest.approx(2 * (coupling.share(members[1])["rate_mbps"] or 0))
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from paceline._core import (
         Controller,
+        Coupling,
         MediaArrival,
         MediaDatagram,
         MediaEvent,
@@ -53,6 +54,7 @@ __all__ = [
     "ComparisonResult",
     "Controller",
     "ControllerError",
+    "Coupling",
     "DataNotFound",
     "ExperimentError",
     "MediaArrival",
@@ -82,6 +84,7 @@ __all__ = [
 _HOMES = {
     "ComparisonResult": "paceline.comparison.result",
     "Controller": "paceline._core",
+    "Coupling": "paceline._core",
     "MediaArrival": "paceline._core",
     "MediaDatagram": "paceline._core",
     "MediaEvent": "paceline._core",

@@ -8,6 +8,7 @@ from typing_extensions import Buffer
 
 __all__ = [
     "Controller",
+    "Coupling",
     "FlowFacts",
     "MediaArrival",
     "MediaDatagram",
@@ -25,6 +26,7 @@ __all__ = [
     "build",
     "exchange",
     "figures_json",
+    "heading_units",
     "link",
     "live",
     "probe_link",
@@ -156,6 +158,19 @@ class Controller:
     def srtt_s(self) -> float | None: ...
     @property
     def queue_delay_s(self) -> float | None: ...
+
+@final
+class Coupling:
+    def __new__(
+        cls, kind: str = ..., *, profile: str | None = None, **params: str | float | bool | list[float]
+    ) -> Coupling: ...
+    def join(self, now_s: float, controller: Controller, *, priority: float = 1.0) -> None: ...
+    def leave(self, now_s: float, controller: Controller) -> None: ...
+    def set_priority(self, now_s: float, controller: Controller, priority: float) -> None: ...
+    def set_desired(self, now_s: float, controller: Controller, desired_mbps: float | None) -> None: ...
+    def share(self, controller: Controller) -> dict[str, float | None]: ...
+    @property
+    def kind(self) -> str: ...
 
 @final
 class MediaSender:
@@ -311,6 +326,7 @@ class RunOutput:
     def links(self) -> list[tuple[str, str, str, bytes | list[str] | None, bytes]]: ...
 
 def bitrate_names(kind: str) -> list[str | None]: ...
+def heading_units(heading: str) -> tuple[float | None, float | None]: ...
 def quantity(text: str) -> tuple[float, str] | None: ...
 def run(
     scenario: Scenario,

@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from paceline._core import heading_units
 from paceline.errors import DataNotFound, UsageError
 from paceline.simulation import registry
 
@@ -25,12 +26,6 @@ OF_A_CLOCK, OF_A_RATE = 0.9, 0.75
 _SAY = "say which: FILE,format=NAME, or --format NAME (`paceline list traces`)"
 
 _OF_PING = ("PING ", "Pinging ")
-_RATES = {"bps": 1e-6, "kbps": 1e-3, "mbps": 1.0, "gbps": 1e3}
-"""Mbit/s of a unit of rates."""
-_TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
-"""Seconds of a unit of time."""
-_SPELLED = {"sec": "s", "secs": "s", "second": "s", "seconds": "s", "msec": "ms", "millis": "ms", "milliseconds": "ms"}
-_RATE_UNIT = re.compile(r"(?<![A-Za-z])([kKmMgG]?)(bits?|[bB]|bytes?|Bytes?)(?:ps|PS|/s|_s|_per_s|/sec|/S)(?![A-Za-z])")
 _WORD = re.compile(r"[A-Za-z]+")
 _OF_DAY = re.compile(r"\d{1,2}:\d{2}")
 _RATE_NAMES = {
@@ -184,7 +179,7 @@ class _Header:
         said = f"read {said}, {' and '.join(self.names[place] for place in clock)} as the time"
         times = [_number(row[clock[0]]) for row in self.rows if clock[0] < len(row)]
         known = [time for time in times if time is not None]
-        seconds = _TIMES.get(_time_unit(self.names[clock[0]]) or "s", 1.0)
+        seconds = time_unit(self.names[clock[0]]) or 1.0
         if len(clock) > 1 or len(known) < len(times) or seconds != 1.0 or self._is_quoted():
             return Reading(keys, said, tuple(clock), seconds)
         if len(self.names) == 2 and rate == 1:
@@ -257,29 +252,19 @@ class _Header:
         found = [place for place, name in enumerate(self.names) if place != rate and _words(name) & _HOLD_NAMES]
         if not found:
             return None
-        if _TIMES.get(_time_unit(self.names[found[0]]) or "s") != 1.0:
+        if (time_unit(self.names[found[0]]) or 1.0) != 1.0:
             raise UsageError(f"{self.file}: found {self.names[found[0]]!r}, expected how long a rate holds in seconds")
         return found[0]
 
 
 def rate_unit(name: str) -> float | None:
     """The unit of rates that a heading names, in Mbit/s."""
-    match = _RATE_UNIT.search(name)
-    if match is None:
-        return None
-    prefix, size = match[1].lower(), match[2]
-    # MBps and kB/s are bytes; a heading in capitals, MBPS, says nothing of it and is read as bits.
-    is_bytes = size.lower().startswith("byte") or (size == "B" and not match[0].endswith(("PS", "/S")))
-    return _RATES[f"{prefix}bps"] * (8.0 if is_bytes else 1.0)
+    return heading_units(name)[0]
 
 
-def _time_unit(name: str) -> str | None:
-    """The unit of time that a heading names."""
-    for word in reversed(_WORD.findall(name)):
-        unit = _SPELLED.get(word.lower(), word.lower())
-        if unit in _TIMES:
-            return str(unit)
-    return None
+def time_unit(name: str) -> float | None:
+    """The unit of times that a heading names, in seconds."""
+    return heading_units(name)[1]
 
 
 def _words(name: str) -> set[str]:

@@ -34,7 +34,7 @@ typedef enum PacelineStatus {
   PACELINE_STATUS_WRONG_SIZE = -2,
   // A name, a parameter or a text is wrong.
   PACELINE_STATUS_INVALID = -3,
-  // There is no such controller, receiver half, sender or receiver: it was destroyed, never created, or is of another kind.
+  // There is no such controller, receiver half, group, sender or receiver: it was destroyed, never created, or is of another kind.
   PACELINE_STATUS_NO_HANDLE = -4,
   // The library failed; what it was called for is gone. Please report it.
   PACELINE_STATUS_FAILED = -5,
@@ -232,6 +232,25 @@ typedef struct PacelineMessage {
   uint64_t delay_ns;
 } PacelineMessage;
 
+// A group of controllers that share.
+typedef PacelineHandle PacelineGroup;
+
+// A controller's share in its group.
+typedef struct PacelineShare {
+  // Sum of the rates of the group (RFC 8699: S_CR). This and the next three are 0 while the controller does not share.
+  uint64_t sum_bps;
+  // Rate that the group gave the controller last (RFC 8699: FSE_R).
+  uint64_t rate_bps;
+  // Rate that the application could use (RFC 8699: DR); PACELINE_NEVER: any.
+  uint64_t desired_bps;
+  // Weight of the controller's part (RFC 8699: P).
+  double priority;
+  // Assignments to it since the group knows it.
+  uint64_t assignments;
+  // 1 if it shares; 0 while nothing comes back to it, and of one that steers a window before its first round trip.
+  uint8_t shares;
+} PacelineShare;
+
 // The half of a controller that is with the receiver.
 typedef PacelineHandle PacelineHalf;
 
@@ -416,7 +435,8 @@ enum PacelineStatus paceline_create(const char *kind,
                                     const char *settings,
                                     PacelineController *controller);
 
-// Destroys a controller, a receiver half, a sender or a receiver. Its number is never given again.
+// Destroys a controller, a receiver half, a group, a sender or a receiver. Its number is never given again. A controller that is destroyed
+// leaves its group; of a group that is destroyed the members go on by themselves.
 enum PacelineStatus paceline_destroy(PacelineHandle handle);
 
 // The value found and the one expected when a call of this thread failed last; valid until it fails again. Never NULL.
@@ -534,6 +554,52 @@ enum PacelineStatus paceline_on_message(PacelineController controller,
                                         uint64_t now_ns,
                                         const struct PacelineMessage *message,
                                         size_t message_size);
+
+// Creates a group of controllers that share, which nobody is in yet, and writes its number to `group`.
+//
+// `kind` and `profile` are names of `paceline list couplings`; NULL for `kind` is active, for `profile` the kind's first. `settings` are
+// parameters of the kind, as those of paceline_create: `leaving = subtract`. NULL: none.
+//
+// # Safety
+// The texts are NULL or end with a zero, and `group` has room for a number.
+enum PacelineStatus paceline_group_create(const char *kind,
+                                          const char *profile,
+                                          const char *settings,
+                                          PacelineGroup *group);
+
+// A controller begins to share, with its rate or window of now and a part by `priority`, 0.000001 to 1000000; after a pause it comes back
+// so. From then on each call that tells it of an event may change what every member answers: ask paceline_state of all of them. It is in
+// one group at most.
+enum PacelineStatus paceline_group_join(PacelineGroup group,
+                                        uint64_t now_ns,
+                                        PacelineController controller,
+                                        double priority);
+
+// A controller shares no more: its flow has ended, or pauses. The others take what it leaves, or it takes its rate along (`leaving`).
+enum PacelineStatus paceline_group_leave(PacelineGroup group,
+                                         uint64_t now_ns,
+                                         PacelineController controller);
+
+// The weight of a member's part is this from now on, 0.000001 to 1000000.
+enum PacelineStatus paceline_group_set_priority(PacelineGroup group,
+                                                uint64_t now_ns,
+                                                PacelineController controller,
+                                                double priority);
+
+// The application of a member could use this rate from now on, and the others take the rest; PACELINE_NEVER: any, as at first.
+enum PacelineStatus paceline_group_set_desired(PacelineGroup group,
+                                               uint64_t now_ns,
+                                               PacelineController controller,
+                                               uint64_t desired_bps);
+
+// Writes the share of a member.
+//
+// # Safety
+// `share` is NULL or has room for `share_size` bytes.
+enum PacelineStatus paceline_group_share(PacelineGroup group,
+                                         PacelineController controller,
+                                         struct PacelineShare *share,
+                                         size_t share_size);
 
 // Creates the receiver half of a controller that has one (tfrc, ccid3), and writes its number to `half`. The arguments are those of
 // paceline_create, the same as at the sender. Packets must carry the time of sending and what paceline_annotation says.

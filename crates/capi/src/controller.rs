@@ -3,12 +3,13 @@
 use crate::handles::Kept;
 use crate::{PACELINE_NEVER, PACELINE_UNKNOWN, PacelineMessage, PacelineResult, PacelineState};
 use paceline_cc::{AnyController, Controller, PacketResult, ReceiverReport, Session, Status, StreamId};
+use paceline_ends::CoupledSession;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
 /// A controller and its answers in force.
 pub(crate) type ControllerSession = Session<AnyController>;
 
-impl Kept for ControllerSession {
+impl Kept for CoupledSession {
     const NAME: &'static str = "controller";
 }
 

@@ -13,6 +13,7 @@ use paceline_cc::{
     Annotation, AnyController, Controller, Limits, Offered, Recovery, Report, SendQueueState, SentPacket,
     StreamId,
 };
+use paceline_ends::{CoupledSession, Told};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use std::ffi::c_char;
 use std::slice;
@@ -24,7 +25,22 @@ fn with<R>(
     number: PacelineController,
     call: impl FnOnce(&mut ControllerSession) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
-    crate::handles::with(number, call)
+    crate::handles::with(number, |session: &mut CoupledSession| session.with(call))
+}
+
+/// Tells a controller of an event, and its group of the consequence.
+fn tell(
+    number: PacelineController,
+    now_ns: u64,
+    told: Told,
+    call: impl FnOnce(&mut ControllerSession, Time),
+) -> Result<(), Failure> {
+    let now = Time::from_nanos(now_ns);
+    crate::handles::with(number, |session: &mut CoupledSession| {
+        session.tell(now, told, |session| call(session, now));
+        session.share(now);
+        Ok(())
+    })
 }
 
 /// Creates a controller and writes its number to `controller`.
@@ -49,13 +65,14 @@ pub unsafe extern "C" fn paceline_create(
         }
         // SAFETY: the caller's promises.
         let (kind, profile, settings) = unsafe { read_controller(kind, profile, settings) }?;
-        let made = ControllerSession::new(AnyController::configured(kind, profile, settings)?);
+        let made = CoupledSession::new(AnyController::configured(kind, profile, settings)?);
         // SAFETY: the caller's promise.
         unsafe { write("controller", controller, keep(made)?) }
     })
 }
 
-/// Destroys a controller, a receiver half, a sender or a receiver. Its number is never given again.
+/// Destroys a controller, a receiver half, a group, a sender or a receiver. Its number is never given again. A controller that is destroyed
+/// leaves its group; of a group that is destroyed the members go on by themselves.
 #[unsafe(no_mangle)]
 pub extern "C" fn paceline_destroy(handle: PacelineHandle) -> PacelineStatus {
     answer(|| destroy(handle))
@@ -96,9 +113,8 @@ pub unsafe extern "C" fn paceline_on_offered(
         // SAFETY: the caller's promise.
         let queue = queue_state(&unsafe { read("queue", queue, queue_size) }?);
         let offered = Offered { stream: queue.stream, bytes: Bytes::new(bytes), frame_end: frame_end != 0 };
-        with(controller, |session| {
-            session.tell(|controller| controller.on_offered(Time::from_nanos(now_ns), &offered, &queue));
-            Ok(())
+        tell(controller, now_ns, Told::Other, |session, now| {
+            session.tell(|controller| controller.on_offered(now, &offered, &queue));
         })
     })
 }
@@ -117,9 +133,8 @@ pub unsafe extern "C" fn paceline_on_send_queue(
     answer(|| {
         // SAFETY: the caller's promise.
         let queue = queue_state(&unsafe { read("queue", queue, queue_size) }?);
-        with(controller, |session| {
-            session.tell(|controller| controller.on_send_queue(Time::from_nanos(now_ns), &queue));
-            Ok(())
+        tell(controller, now_ns, Told::Other, |session, now| {
+            session.tell(|controller| controller.on_send_queue(now, &queue));
         })
     })
 }
@@ -145,9 +160,8 @@ pub unsafe extern "C" fn paceline_on_sent(
             probe: (packet.is_probe != 0).then_some(packet.probe),
             app_limited: packet.app_limited != 0,
         };
-        with(controller, |session| {
-            session.tell(|controller| controller.on_sent(Time::from_nanos(now_ns), &sent));
-            Ok(())
+        tell(controller, now_ns, Told::Sent, |session, now| {
+            session.tell(|controller| controller.on_sent(now, &sent));
         })
     })
 }
@@ -183,9 +197,8 @@ pub unsafe extern "C" fn paceline_on_feedback(
             _ => unsafe { slice::from_raw_parts(packets, count) },
         };
         let clock_step = TimeDelta::from_nanos(i64::try_from(clock_step_ns).unwrap_or(i64::MAX));
-        with(controller, |session| {
-            session.on_packets(Time::from_nanos(now_ns), packets.iter().map(read_result), clock_step);
-            Ok(())
+        tell(controller, now_ns, Told::Heard, |session, now| {
+            session.on_packets(now, packets.iter().map(read_result), clock_step);
         })
     })
 }
@@ -198,25 +211,25 @@ pub extern "C" fn paceline_on_recovery(
     recovery: i32,
     bytes: u64,
 ) -> PacelineStatus {
-    use PacelineRecovery as Told;
+    use PacelineRecovery as Event;
     let bytes = Bytes::new(bytes);
     let all = [
-        (Told::Entered, Recovery::Entered { lost: bytes }),
-        (Told::Lost, Recovery::Lost { lost: bytes }),
-        (Told::Found, Recovery::Found { found: bytes }),
-        (Told::Left, Recovery::Left),
-        (Told::TimedOut, Recovery::TimedOut),
-        (Told::Spurious, Recovery::Spurious),
-        (Told::SynLost, Recovery::SynLost),
+        (Event::Entered, Recovery::Entered { lost: bytes }),
+        (Event::Lost, Recovery::Lost { lost: bytes }),
+        (Event::Found, Recovery::Found { found: bytes }),
+        (Event::Left, Recovery::Left),
+        (Event::TimedOut, Recovery::TimedOut),
+        (Event::Spurious, Recovery::Spurious),
+        (Event::SynLost, Recovery::SynLost),
     ];
     answer(|| {
-        let (_, recovery) = all.into_iter().find(|(told, _)| *told as i32 == recovery).ok_or_else(|| {
-            let text = format!("recovery: found {recovery}, expected one of enum PacelineRecovery");
-            Failure(PacelineStatus::Invalid, text)
-        })?;
-        with(controller, |session| {
-            session.tell(|controller| controller.on_recovery(Time::from_nanos(now_ns), recovery));
-            Ok(())
+        let (_, recovery) =
+            all.into_iter().find(|(event, _)| *event as i32 == recovery).ok_or_else(|| {
+                let text = format!("recovery: found {recovery}, expected one of enum PacelineRecovery");
+                Failure(PacelineStatus::Invalid, text)
+            })?;
+        tell(controller, now_ns, Told::Other, |session, now| {
+            session.tell(|controller| controller.on_recovery(now, recovery));
         })
     })
 }
@@ -242,9 +255,8 @@ pub extern "C" fn paceline_set_limits(
 ) -> PacelineStatus {
     answer(|| {
         let limits = limits(stream, (min_bps, max_bps))?;
-        with(controller, |session| {
-            session.tell(|controller| controller.on_limits(Time::from_nanos(now_ns), &limits));
-            Ok(())
+        tell(controller, now_ns, Told::Other, |session, now| {
+            session.tell(|controller| controller.on_limits(now, &limits));
         })
     })
 }
@@ -269,9 +281,8 @@ pub unsafe extern "C" fn paceline_next_timeout(
 #[unsafe(no_mangle)]
 pub extern "C" fn paceline_on_timeout(controller: PacelineController, now_ns: u64) -> PacelineStatus {
     answer(|| {
-        with(controller, |session| {
-            session.tell(|controller| controller.on_timeout(Time::from_nanos(now_ns)));
-            Ok(())
+        tell(controller, now_ns, Told::Timeout, |session, now| {
+            session.tell(|controller| controller.on_timeout(now));
         })
     })
 }
@@ -407,10 +418,9 @@ pub unsafe extern "C" fn paceline_on_message(
             let text = format!("loss_event_rate: found {found}, expected a number from 0 to 1");
             return Err(Failure(PacelineStatus::Invalid, text));
         }
-        with(controller, |session| {
-            let report = Report::Receiver(read_message(&message));
-            session.tell(|controller| controller.on_report(Time::from_nanos(now_ns), &report));
-            Ok(())
+        let report = Report::Receiver(read_message(&message));
+        tell(controller, now_ns, Told::Heard, |session, now| {
+            session.tell(|controller| controller.on_report(now, &report));
         })
     })
 }

@@ -1,4 +1,4 @@
-//! Objects that callers hold, by number: controllers, receiver halves, senders and receivers.
+//! Objects that callers hold, by number: controllers, receiver halves, groups, senders and receivers.
 
 use crate::failure::Failure;
 use crate::{PacelineHandle, PacelineStatus};

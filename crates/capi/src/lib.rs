@@ -9,6 +9,7 @@ mod arguments;
 mod controller;
 mod controller_calls;
 mod failure;
+mod group;
 mod half;
 mod handles;
 mod media_types;
@@ -17,6 +18,7 @@ mod sender;
 mod types;
 
 pub use controller_calls::*;
+pub use group::*;
 pub use half::*;
 pub use media_types::*;
 pub use receiver::*;

@@ -12,7 +12,7 @@ pub enum PacelineStatus {
     WrongSize = -2,
     /// A name, a parameter or a text is wrong.
     Invalid = -3,
-    /// There is no such controller, receiver half, sender or receiver: it was destroyed, never created, or is of another kind.
+    /// There is no such controller, receiver half, group, sender or receiver: it was destroyed, never created, or is of another kind.
     NoHandle = -4,
     /// The library failed; what it was called for is gone. Please report it.
     Failed = -5,
@@ -24,6 +24,8 @@ pub type PacelineHandle = u64;
 pub type PacelineController = PacelineHandle;
 /// The half of a controller that is with the receiver.
 pub type PacelineHalf = PacelineHandle;
+/// A group of controllers that share.
+pub type PacelineGroup = PacelineHandle;
 /// A sender of media in RTP.
 pub type PacelineSender = PacelineHandle;
 /// A receiver of media in RTP.
@@ -186,6 +188,24 @@ pub struct PacelineArrival {
     pub stream: u8,
     /// ECN field on arrival: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
     pub ecn: u8,
+}
+
+/// A controller's share in its group.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub struct PacelineShare {
+    /// Sum of the rates of the group (RFC 8699: S_CR). This and the next three are 0 while the controller does not share.
+    pub sum_bps: u64,
+    /// Rate that the group gave the controller last (RFC 8699: FSE_R).
+    pub rate_bps: u64,
+    /// Rate that the application could use (RFC 8699: DR); PACELINE_NEVER: any.
+    pub desired_bps: u64,
+    /// Weight of the controller's part (RFC 8699: P).
+    pub priority: f64,
+    /// Assignments to it since the group knows it.
+    pub assignments: u64,
+    /// 1 if it shares; 0 while nothing comes back to it, and of one that steers a window before its first round trip.
+    pub shares: u8,
 }
 
 /// A receiver half's message to its controller (RFC 5348 section 3.2.2).

@@ -76,6 +76,22 @@ fn controllers_with_a_receiver_half_run_in_c() {
     }
 }
 
+/// Two calls of one program share by priority, and the first one inherits the rate of the second while that pauses.
+#[test]
+fn coupled_calls_in_c_share_by_priority() {
+    for kind in ["active", "conservative", "cm"] {
+        let Some(said) = printed("coupled.c", &[kind]) else { return };
+        let [a, b, c, d, alone, paused, _, back, given, sum] = numbers(&said)[..] else {
+            panic!("{kind}: {said}")
+        };
+        for (first, second) in [(a, b), (c, d)] {
+            assert!((1.6..=2.4).contains(&(first / second)) && first + second > 4.0, "{kind}: {said}");
+        }
+        assert!(paused < 0.1 && alone > 1.2 * c && back > 1.0, "{kind}: {said}");
+        assert!((given / sum - 2.0 / 3.0).abs() < 0.01, "{kind}: {said}");
+    }
+}
+
 #[test]
 fn a_call_in_c_fills_its_link() {
     let Some(said) = printed("call.c", &["scream", "reference-2022"]) else { return };

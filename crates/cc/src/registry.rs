@@ -4,17 +4,17 @@ use crate::ccid::{ccid2, ccid3};
 use crate::forward::{forward, forward_rare};
 use crate::guest::{GuestController, GuestParams};
 use crate::{
-    Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
-    ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
-    Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
-    bbr, bbr3, bic, binomial, cdg, compound, copa, cubic, dctcp, fast, fixed, gaimd, gcc, highspeed, htcp,
-    hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc,
-    um, uncontrolled, urcp, vegas, veno, westwood, yeah,
+    Annotation, Arrival, Assigned, CeResponse, Controller, CouplingParams, Limits, Marking, Offered,
+    ReceiverHalf, ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState,
+    SentPacket, SentRun, Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason,
+    TransportNeeds, Update, Verb, bbr, bbr3, bic, binomial, cdg, compound, copa, cubic, dctcp, fast, fixed,
+    gaimd, gcc, highspeed, htcp, hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, reno, scalable,
+    scream, scream_v2, tempo, tfrc, um, uncontrolled, urcp, vegas, veno, westwood, yeah,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
 use core::ops::RangeInclusive;
-use paceline_units::param::{ParamError, ParamSet, Value, hint, unknown};
+use paceline_units::param::{ParamError, ParamSet, ProfiledKinds, Value, hint, unknown};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 paceline_units::params! {
@@ -333,20 +333,52 @@ impl AnyController {
     }
 }
 
+/// The parameters of a kind under a profile, by default its first.
+fn profiled<P: ProfiledKinds>(
+    what: &'static str,
+    kinds: &[&str],
+    kind: &str,
+    profile: Option<&str>,
+) -> Result<P, ParamError> {
+    let known =
+        |found, known: &[&str]| format!("one of {}{}", known.join(", "), hint(found, known.iter().copied()));
+    let (usual, _) =
+        P::with_profile(kind, None).ok_or_else(|| ParamError::new(what, kind, known(kind, kinds)))?;
+    let found = profile.unwrap_or_default();
+    let profiles: Vec<_> = usual.profiles().iter().map(|(name, _)| *name).collect();
+    let (params, _) = P::with_profile(kind, profile)
+        .ok_or_else(|| ParamError::new("profile", found, known(found, &profiles)))?;
+    Ok(params)
+}
+
+impl CouplingParams {
+    /// The parameters of a coupling, its kind, profile and settings given by name.
+    ///
+    /// # Errors
+    /// A name is unknown, or a value is none of its parameter's.
+    pub fn configured<'t>(
+        kind: &str,
+        profile: Option<&str>,
+        settings: impl IntoIterator<Item = (&'t str, &'t str)>,
+    ) -> Result<CouplingParams, ParamError> {
+        let mut params: CouplingParams = profiled("coupling", CouplingParams::KINDS, kind, profile)?;
+        for (name, text) in settings {
+            let spec = params.specs().iter().find(|spec| spec.name == name);
+            let spec = spec.ok_or_else(|| unknown(name, params.specs(), None))?;
+            params.set(name, spec.read(text)?)?;
+        }
+        params.check()?;
+        Ok(params)
+    }
+}
+
 /// Parameters and setup of a flow by names alone.
 fn configured<'t>(
     kind: &str,
     profile: Option<&str>,
     settings: impl IntoIterator<Item = (&'t str, &'t str)>,
 ) -> Result<(ControllerParams, FlowSetup), ParamError> {
-    let known =
-        |found, known: &[&str]| format!("one of {}{}", known.join(", "), hint(found, known.iter().copied()));
-    let (usual, _) = ControllerParams::with_profile(kind, None)
-        .ok_or_else(|| ParamError::new("controller", kind, known(kind, &ControllerParams::kinds())))?;
-    let found = profile.unwrap_or_default();
-    let profiles: Vec<_> = usual.profiles().iter().map(|(name, _)| *name).collect();
-    let (mut params, _) = ControllerParams::with_profile(kind, profile)
-        .ok_or_else(|| ParamError::new("profile", found, known(found, &profiles)))?;
+    let mut params: ControllerParams = profiled("controller", &ControllerParams::kinds(), kind, profile)?;
     let (mut setup, mut starts) = (FlowSetup::default(), true);
     for (name, text) in settings {
         starts &= name != START;

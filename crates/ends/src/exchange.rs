@@ -281,12 +281,22 @@ impl Exchange {
     pub fn handle_timeout(&mut self, now: Time, ends: &mut impl CoupledEnds) {
         while let Some(&step) = self.steps.last().filter(|step| step.at <= now) {
             self.steps.pop();
-            self.flows[step.flow].priority = step.priority;
-            if let Some(own) = ends.share(step.flow) {
-                self.tell(now, step.flow, own, ends);
-            }
+            self.set_priority(now, step.flow, step.priority, ends);
         }
         self.decide(now, ends);
+    }
+
+    /// A flow's part has another weight from now on; one that does not share yet begins to.
+    pub fn set_priority(&mut self, now: Time, flow: usize, priority: Priority, ends: &mut impl CoupledEnds) {
+        self.flows[flow].priority = priority;
+        if let Some(own) = ends.share(flow) {
+            self.tell(now, flow, own, ends);
+        }
+    }
+
+    /// A flow that does not share is gone for good: another one that gets its number has never been there.
+    pub fn forget(&mut self, flow: usize) {
+        self.groups[self.flows[flow].group].forget(FlowId(flow as u32));
     }
 
     fn decide(&mut self, now: Time, ends: &mut impl CoupledEnds) {

@@ -9,6 +9,7 @@ mod hearing;
 mod pacer;
 mod path_probe;
 mod plan;
+mod session_group;
 
 pub use desired::{OfferedRate, WantedRate};
 pub use ecn_state::{EcnCounters, EcnFault, EcnState};
@@ -21,3 +22,4 @@ pub use hearing::Hearing;
 pub use pacer::Pacer;
 pub use path_probe::{Observation, PathProbe, ProbePlan, ProbeRecord};
 pub use plan::{Plan, Planned, StreamSpan};
+pub use session_group::{CoupledSession, GroupError, SessionGroup, Told, priority};

@@ -25,6 +25,7 @@ use paceline_units::param::{Kind, ParamError, Parameter, Reason, Value};
 use paceline_units::{Bitrate, Bytes, TimeDelta, names, params};
 pub use recorded::{Columns, Recorded};
 use tables::Reading;
+pub use units::{rate_unit, time_unit};
 
 /// The fastest rate a link may have: 1 Pbit/s, so that a nanosecond's carry and a packet's work fit 64 bits together.
 pub(crate) const MAX_RATE: u64 = 1_000_000_000_000_000;

@@ -97,7 +97,7 @@ pub(crate) mod numbers {
 
     real! {
         now_s, oldest_s, clock_step_s, min_mbps, max_mbps, loss_event_rate, receive_mbps, newest_sent_s, delay_s,
-        sent_s, priority,
+        sent_s, priority, desired_mbps,
     }
 
     /// The bits of an ECN field.
@@ -117,6 +117,10 @@ pub(crate) mod numbers {
 
     pub(crate) fn optional_probe(found: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         if found.is_none() { Ok(None) } else { probe(found).map(Some) }
+    }
+
+    pub(crate) fn optional_desired_mbps(found: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+        if found.is_none() { Ok(None) } else { desired_mbps(found).map(Some) }
     }
 
     /// Numbers of packets.

@@ -1,16 +1,17 @@
 //! A controller that a notebook steps packet by packet.
 
 use crate::arguments::{configured, limits, numbers, seconds, span, time, wrong};
-use crate::guest::attempt;
+use crate::guest::{attempt, of_fault};
 use crate::half::Put;
 use paceline_cc::{
     AnyController, Controller as _, ControllerParams, Offered, PacketResult, Probe, ReceiverReport, Report,
     SendQueueState, SentPacket, Session, Snapshot, Status, StreamId, Update,
 };
-use paceline_units::{Bitrate, Bytes, Ecn, TimeDelta};
+use paceline_ends::{CoupledSession, Told};
+use paceline_guest::caught;
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A congestion controller that is told what happens, packet by packet, and asked what holds.
 ///
@@ -19,22 +20,48 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[pyclass(frozen, module = "paceline._core")]
 pub struct Controller {
     kind: String,
-    inner: Mutex<Session<AnyController>>,
+    inner: CoupledSession,
 }
 
 impl Controller {
-    fn lock(&self) -> MutexGuard<'_, Session<AnyController>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The controller as its group knows it.
+    pub(crate) fn coupled(&self) -> &CoupledSession {
+        &self.inner
     }
 
-    fn tell(&self, py: Python<'_>, call: impl FnOnce(&mut AnyController) -> Update) -> PyResult<()> {
-        let mut session = self.lock();
-        attempt(py, || session.tell(call))?;
+    fn with<R>(&self, look: impl FnOnce(&mut Session<AnyController>) -> R) -> R {
+        self.inner.with(look)
+    }
+
+    fn tell(
+        &self,
+        py: Python<'_>,
+        now: Time,
+        told: Told,
+        call: impl FnOnce(&mut AnyController) -> Update,
+    ) -> PyResult<()> {
+        self.tell_session(py, now, told, |session| session.tell(call))
+    }
+
+    /// Tells the controller of an event, and its group of the consequence. While that is carried out, other threads may run Python, as a
+    /// member written in Python has to.
+    fn tell_session(
+        &self,
+        py: Python<'_>,
+        now: Time,
+        told: Told,
+        call: impl FnOnce(&mut Session<AnyController>),
+    ) -> PyResult<()> {
+        self.inner.tell(now, told, |session| attempt(py, || call(session)))?;
+        if self.inner.is_coupled() {
+            let shared = py.detach(|| caught(|| self.inner.share(now)));
+            shared.map_err(|fault| of_fault(py, *fault))?;
+        }
         Ok(())
     }
 
     fn snapshot(&self) -> Snapshot {
-        self.lock().controller.snapshot()
+        self.with(|session| session.controller.snapshot())
     }
 }
 
@@ -53,7 +80,7 @@ impl Controller {
         let controller = configured(py, params, |settings| {
             AnyController::configured(kind, profile, settings.iter().copied())
         })?;
-        Ok(Controller { kind: kind.into(), inner: Mutex::new(Session::new(controller)) })
+        Ok(Controller { kind: kind.into(), inner: CoupledSession::new(controller) })
     }
 
     /// `size` bytes of media entered the send queue of a stream, which now holds `queued` bytes (without it: just these), the
@@ -73,7 +100,7 @@ impl Controller {
         let (now, oldest) = (time(py, "now_s", now_s)?, span(py, "oldest_s", oldest_s)?);
         let queue = queue(stream, queued.unwrap_or(size).max(size), Some(oldest), size);
         let offered = Offered { stream: queue.stream, bytes: Bytes::new(size), frame_end };
-        self.tell(py, |controller| controller.on_offered(now, &offered, &queue))
+        self.tell(py, now, Told::Other, |controller| controller.on_offered(now, &offered, &queue))
     }
 
     /// The send queue of a stream holds `queued` bytes, the oldest of them for `oldest_s`; told before a timeout is, and after a
@@ -90,7 +117,7 @@ impl Controller {
     ) -> PyResult<()> {
         let (now, oldest) = (time(py, "now_s", now_s)?, span(py, "oldest_s", oldest_s)?);
         let queue = queue(stream, queued, (queued > 0).then_some(oldest), newest_frame);
-        self.tell(py, |controller| controller.on_send_queue(now, &queue))
+        self.tell(py, now, Told::Other, |controller| controller.on_send_queue(now, &queue))
     }
 
     /// A packet was handed to the network. `app_limited`: nothing more waits.
@@ -109,9 +136,7 @@ impl Controller {
         let now = time(py, "now_s", now_s)?;
         let size = Bytes::new(size);
         let packet = SentPacket { stream: StreamId(stream), sequence, size, probe, app_limited };
-        let mut session = self.lock();
-        attempt(py, || session.on_sent_remembered(now, &packet))?;
-        Ok(())
+        self.tell_session(py, now, Told::Sent, |session| session.on_sent_remembered(now, &packet))
     }
 
     /// The receiver reported on packets of a stream that were sent: sequence number, and time of arrival by its own clock or
@@ -127,8 +152,7 @@ impl Controller {
         #[pyo3(from_py_with = numbers::clock_step_s)] clock_step_s: f64,
     ) -> PyResult<()> {
         let (now, clock_step) = (time(py, "now_s", now_s)?, span(py, "clock_step_s", clock_step_s)?);
-        let mut session = self.lock();
-        let result = |(sequence, arrived_s): (u64, Option<f64>)| {
+        let result = |session: &Session<AnyController>, (sequence, arrived_s): (u64, Option<f64>)| {
             let known = session.sent(StreamId(stream), sequence);
             let (size, sent) = known.ok_or_else(|| {
                 wrong(py, format!("packets: found {sequence}, expected one of stream {stream} that was sent"))
@@ -139,15 +163,16 @@ impl Controller {
             let status = arrived.map_or(Status::Missing, received);
             Ok(PacketResult { stream: StreamId(stream), sequence, size, sent, status })
         };
-        let results = packets.into_iter().map(result).collect::<PyResult<Vec<_>>>()?;
-        attempt(py, || session.on_packets(now, results, clock_step))?;
-        Ok(())
+        let results = self.with(|session| {
+            packets.into_iter().map(|packet| result(session, packet)).collect::<PyResult<Vec<_>>>()
+        })?;
+        self.tell_session(py, now, Told::Heard, |session| session.on_packets(now, results, clock_step))
     }
 
     /// A timeout is due.
     fn on_timeout(&self, py: Python<'_>, #[pyo3(from_py_with = numbers::now_s)] now_s: f64) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
-        self.tell(py, |controller| controller.on_timeout(now))
+        self.tell(py, now, Told::Timeout, |controller| controller.on_timeout(now))
     }
 
     /// The application allows a stream targets from `min_mbps` to `max_mbps`.
@@ -162,7 +187,7 @@ impl Controller {
     ) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
         let limits = limits(py, stream, (min_mbps, max_mbps))?;
-        self.tell(py, |controller| controller.on_limits(now, &limits))
+        self.tell(py, now, Told::Other, |controller| controller.on_limits(now, &limits))
     }
 
     /// The controller's annotation of the packet of a stream that leaves now, for its receiver half: its round-trip time in seconds
@@ -175,7 +200,7 @@ impl Controller {
         #[pyo3(from_py_with = numbers::stream)] stream: u8,
     ) -> PyResult<Option<Put>> {
         let now = time(py, "now_s", now_s)?;
-        Ok(self.lock().controller.annotation(now, StreamId(stream)).map(Put::from))
+        Ok(self.with(|session| session.controller.annotation(now, StreamId(stream))).map(Put::from))
     }
 
     /// The controller's receiver half sent this message: loss event rate (0 to 1), the rate at which data arrived, when the newest
@@ -201,19 +226,19 @@ impl Controller {
             newest_sent: Some(newest_sent),
             delay,
         };
-        self.tell(py, |controller| controller.on_report(now, &Report::Receiver(message)))
+        self.tell(py, now, Told::Heard, |controller| controller.on_report(now, &Report::Receiver(message)))
     }
 
     /// The discard that the controller asks for, once: the stream, the wait in seconds above which frames are dropped
     /// (`None`: all are), and whether a key frame should follow.
     fn take_discard(&self) -> Option<(u8, Option<f64>, bool)> {
-        let discard = self.lock().answers.discard.take()?;
+        let discard = self.with(|session| session.answers.discard.take())?;
         Some((discard.stream.0, discard.older_than.map(TimeDelta::as_secs_f64), discard.key_frame))
     }
 
     /// The probe that the controller asks for, once: its number, its rate in Mbit/s and its bytes.
     fn take_probe(&self) -> Option<(u64, f64, u64)> {
-        let Probe { id, rate, bytes } = self.lock().answers.probe.take()?;
+        let Probe { id, rate, bytes } = self.with(|session| session.answers.probe.take())?;
         Some((id, rate.as_mbps_f64(), bytes.as_u64()))
     }
 
@@ -226,37 +251,37 @@ impl Controller {
     /// When `on_timeout` is due, in seconds; `None` if it is not.
     #[getter]
     fn next_timeout_s(&self) -> Option<f64> {
-        self.lock().controller.next_timeout().map(|(due, _why)| seconds(due))
+        self.with(|session| session.controller.next_timeout()).map(|(due, _why)| seconds(due))
     }
 
     /// Bytes that may be sent now; `None`: no limit in bytes.
     #[getter]
     fn allowed_bytes(&self) -> Option<u64> {
-        self.lock().allowed_bytes().map(Bytes::as_u64)
+        self.with(|session| session.allowed_bytes()).map(Bytes::as_u64)
     }
 
     /// Packets that may be sent now; `None`: no limit in packets.
     #[getter]
     fn allowed_packets(&self) -> Option<u64> {
-        self.lock().allowed_packets()
+        self.with(|session| session.allowed_packets())
     }
 
     /// The gap after a packet is its size over this rate; `None`: packets are not spaced by a rate.
     #[getter]
     fn pacing_mbps(&self) -> Option<f64> {
-        self.lock().pacing_rate().map(Bitrate::as_mbps_f64)
+        self.with(|session| session.pacing_rate()).map(Bitrate::as_mbps_f64)
     }
 
     /// The gap after a packet in seconds, whatever its size; `None`: packets are not spaced by a time.
     #[getter]
     fn pacing_gap_s(&self) -> Option<f64> {
-        self.lock().pacing_gap().map(TimeDelta::as_secs_f64)
+        self.with(|session| session.pacing_gap()).map(TimeDelta::as_secs_f64)
     }
 
     /// Packets leave at once while what left before takes less than so long at that rate, in seconds; 0: one by one.
     #[getter]
     fn pacing_burst_s(&self) -> f64 {
-        self.lock().pacing_burst().as_secs_f64()
+        self.with(|session| session.pacing_burst()).as_secs_f64()
     }
 
     /// Sum of the target bitrates of all streams, headers in; `None`: the controller sets none.
@@ -291,10 +316,12 @@ impl Controller {
 
     /// The inner state by name, as the columns `state.NAME` of a run.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let session = self.lock();
-        let variables = session.controller.state_variables();
-        let mut values = vec![None; variables.len()];
-        session.controller.state(&mut values);
+        let (variables, values) = self.with(|session| {
+            let variables = session.controller.state_variables();
+            let mut values = vec![None; variables.len()];
+            session.controller.state(&mut values);
+            (variables, values)
+        });
         let named = PyDict::new(py);
         for (variable, value) in variables.iter().zip(values) {
             named.set_item(variable.name, value)?;

@@ -3,6 +3,7 @@
 mod arguments;
 mod browser;
 mod controller;
+mod coupling;
 mod exchange;
 mod guest;
 mod half;
@@ -42,6 +43,7 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(guest::withdraw_guest, module)?)?;
     module.add_function(wrap_pyfunction!(guest::registered_guests, module)?)?;
     module.add_class::<controller::Controller>()?;
+    module.add_class::<coupling::Coupling>()?;
     module.add_class::<half::ReceiverHalf>()?;
     module.add_class::<media_sender::MediaSender>()?;
     module.add_class::<media_sender::MediaDatagram>()?;
@@ -50,6 +52,7 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<media_receiver::MediaArrival>()?;
     module.add_class::<source::Scenario>()?;
     module.add_class::<output::RunOutput>()?;
+    module.add_function(wrap_pyfunction!(source::heading_units, module)?)?;
     module.add_function(wrap_pyfunction!(source::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(controller::bitrate_names, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::run, module)?)?;

@@ -120,3 +120,10 @@ impl Scenario {
 pub fn quantity(text: &str) -> Option<(f64, &'static str)> {
     paceline_scenario::quantity(text)
 }
+
+/// The units that a heading of a table names, such as `rate (kbit/s)` or `time_ms`: of rates in Mbit/s, and of times in seconds; `None` for
+/// those that it does not.
+#[pyfunction]
+pub fn heading_units(heading: &str) -> (Option<f64>, Option<f64>) {
+    (paceline_scenario::rate_unit(heading), paceline_scenario::time_unit(heading))
+}

@@ -31,6 +31,7 @@ pub use error::{Place, ScenarioError};
 pub use files::{FileError, Loader, MAX_FILE};
 pub use networks::{Given, NETWORKS, Network};
 pub use overrides::{apply, parse_with};
+pub use paceline_link::trace::{rate_unit, time_unit};
 pub use priorities::*;
 pub use rate::*;
 pub use schema::parse;

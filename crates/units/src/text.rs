@@ -55,6 +55,9 @@ pub enum QuantityError {
     Fraction,
 }
 
+/// Endings by which a unit of data says that it is one of rates.
+pub const PER_SECOND: [&str; 4] = ["/sec", "/s", "ps", "PS"];
+
 impl Dimension {
     fn units(self) -> &'static [Unit] {
         match self {
@@ -117,7 +120,7 @@ impl Dimension {
         match self {
             Dimension::Time => Some(decimal.scaled(seconds_of(unit)?, self.max())),
             Dimension::Rate => {
-                let per_second = ["/s", "ps", "PS"].iter().find_map(|end| unit.strip_suffix(end));
+                let per_second = PER_SECOND.iter().find_map(|end| unit.strip_suffix(end));
                 // `MBPS` in capitals means bits.
                 let bits = bits_of(per_second.unwrap_or(unit), 1, !unit.ends_with("PS"))?;
                 Some(decimal.scaled(bits, self.max()))

@@ -107,3 +107,99 @@ fn a_controller_that_was_destroyed_is_none() {
     assert_eq!(paceline_on_timeout(second, 0), PacelineStatus::Ok);
     assert_eq!(state(second).pacing_bps, 2_000_000);
 }
+
+fn group(kind: &str, settings: &str) -> (PacelineStatus, PacelineGroup) {
+    let (kind, settings) = (CString::new(kind).expect("no zero"), CString::new(settings).expect("no zero"));
+    let mut group = 0;
+    // SAFETY: texts that end with a zero, and room for a number.
+    let status = unsafe { paceline_group_create(kind.as_ptr(), null(), settings.as_ptr(), &raw mut group) };
+    (status, group)
+}
+
+fn share(group: PacelineGroup, controller: PacelineController) -> (PacelineStatus, PacelineShare) {
+    let mut share = PacelineShare::default();
+    // SAFETY: room for the struct.
+    let status =
+        unsafe { paceline_group_share(group, controller, &raw mut share, size_of::<PacelineShare>()) };
+    (status, share)
+}
+
+#[test]
+fn names_and_settings_of_a_group_are_checked() {
+    use PacelineStatus::{Invalid, NullPointer, Ok};
+    fails(group("activex", "").0, Invalid, "coupling: found activex, expected one of active");
+    fails(group("active", "leaving = stay").0, Invalid, "leaving: found stay, expected");
+    fails(group("active", "hold = 2").0, Invalid, "hold: found an unknown parameter");
+    fails(group("conservative", "hold = NaN").0, Invalid, "hold: found NaN");
+    assert_eq!(group("conservative", "hold = 1; leaving = subtract").0, Ok);
+    // SAFETY: null.
+    fails(unsafe { paceline_group_create(null(), null(), null(), null_mut()) }, NullPointer, "group");
+}
+
+/// A wrong use of a group is said, and changes nothing: of its members, of another group's, of controllers that left.
+#[test]
+fn wrong_uses_of_a_group_change_nothing() {
+    use PacelineStatus::{Invalid, NoHandle, NullPointer, Ok, WrongSize};
+    let (one, other) = (group("active", "").1, group("etcp", "").1);
+    let [first, second, third] = [(); 3].map(|()| create("rap", "").1);
+    for wrong in [f64::NAN, f64::INFINITY, 0.0, -1.0, 1e7] {
+        fails(paceline_group_join(one, 0, first, wrong), Invalid, "priority: found ");
+    }
+    fails(share(one, first).0, Invalid, "found one that is not in this group");
+    assert_eq!(paceline_group_join(one, 0, first, 2.0), Ok);
+    assert_eq!(paceline_group_join(one, 0, second, 1.0), Ok);
+    let before = format!("{:?} {:?}", share(one, first), share(one, second));
+    fails(paceline_group_join(one, 0, first, 1.0), Invalid, "controller: found one that is in this group");
+    fails(
+        paceline_group_join(other, 0, first, 1.0),
+        Invalid,
+        "controller: found one that is in another group",
+    );
+    fails(paceline_group_leave(other, 0, first), Invalid, "found one that is not in this group");
+    fails(paceline_group_set_priority(one, 0, first, f64::NAN), Invalid, "priority: found NaN");
+    fails(paceline_group_set_priority(one, 0, third, 1.0), Invalid, "found one that is not in this group");
+    fails(paceline_group_join(first, 0, second, 1.0), NoHandle, "which is a controller, expected a group");
+    fails(paceline_group_join(one, 0, other, 1.0), NoHandle, "which is a group, expected a controller");
+    // SAFETY: null, or of a wrong size.
+    unsafe {
+        let size = size_of::<PacelineShare>();
+        fails(paceline_group_share(one, first, null_mut(), size), NullPointer, "share");
+        fails(paceline_group_share(one, first, null_mut(), 1), WrongSize, "size of share: found 1 B");
+    }
+    assert_eq!(format!("{:?} {:?}", share(one, first), share(one, second)), before);
+    // After it left.
+    assert_eq!(paceline_group_leave(one, 0, first), Ok);
+    fails(paceline_group_leave(one, 0, first), Invalid, "found one that is not in this group");
+    fails(paceline_group_set_desired(one, 0, first, 1), Invalid, "found one that is not in this group");
+    assert_eq!(paceline_group_join(other, 0, first, 1.0), Ok);
+    // A controller that is destroyed leaves, and the members of a destroyed group are free.
+    assert_eq!(paceline_destroy(second), Ok);
+    fails(paceline_group_leave(one, 0, second), NoHandle, "controller: found ");
+    assert_eq!(paceline_group_join(one, 0, third, 1.0), Ok);
+    assert_eq!(paceline_destroy(other), Ok);
+    fails(paceline_group_leave(other, 0, first), NoHandle, "group: found ");
+    assert_eq!(paceline_group_join(one, 0, first, 1.0), Ok);
+    assert_eq!(paceline_on_timeout(first, 1), Ok);
+}
+
+/// Threads may step the members of a group, join and leave at a time.
+#[test]
+fn threads_step_the_members_of_a_group() {
+    let one = group("active", "").1;
+    let members = [(); 4].map(|()| create("rap", "").1);
+    std::thread::scope(|scope| {
+        for member in members {
+            scope.spawn(move || {
+                for step in 0..2_000 {
+                    let now = step * 1_000_000;
+                    match step % 50 {
+                        0 => assert_eq!(paceline_group_join(one, now, member, 1.0), PacelineStatus::Ok),
+                        49 => assert_eq!(paceline_group_leave(one, now, member), PacelineStatus::Ok),
+                        _ => assert_eq!(paceline_on_timeout(member, now), PacelineStatus::Ok),
+                    }
+                }
+            });
+        }
+    });
+    members.iter().for_each(|member| assert_eq!(paceline_destroy(*member), PacelineStatus::Ok));
+}

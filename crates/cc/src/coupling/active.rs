@@ -43,6 +43,10 @@ impl Law for Active {
         &self.group
     }
 
+    fn group_mut(&mut self) -> &mut Group {
+        &mut self.group
+    }
+
     /// Step 1.
     fn enter(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
         self.group.enter(now, update, self.params.redistribute)

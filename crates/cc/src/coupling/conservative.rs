@@ -58,6 +58,10 @@ impl Law for Conservative {
         &self.group
     }
 
+    fn group_mut(&mut self) -> &mut Group {
+        &mut self.group
+    }
+
     /// As in the active exchange.
     fn enter(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
         self.group.enter(now, update, self.params.redistribute)

@@ -34,6 +34,10 @@ impl Law for Efcm {
         &self.ensemble.group
     }
 
+    fn group_mut(&mut self) -> &mut Group {
+        &mut self.ensemble.group
+    }
+
     /// A connection that opens has the average at once; the sum stays, so that together they are no more aggressive.
     fn enter(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
         self.ensemble.join(now, update)

@@ -38,6 +38,10 @@ impl Law for Etcp {
         &self.ensemble.group
     }
 
+    fn group_mut(&mut self) -> &mut Group {
+        &mut self.ensemble.group
+    }
+
     /// A connection that opens takes its part of the joint window.
     fn enter(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
         self.ensemble.join(now, update)

@@ -173,6 +173,11 @@ impl Group {
         self.inherited = ((self.remembers(now) + rate).min(self.sum), now + REMEMBERED);
     }
 
+    /// A flow that left is not known again.
+    pub(super) fn forget(&mut self, flow: FlowId) {
+        self.left.retain(|&left| left != flow);
+    }
+
     /// Rate in bit/s that flows left to the others, while the group remembers it.
     fn remembers(&self, now: Time) -> f64 {
         if now < self.inherited.1 { self.inherited.0 } else { 0.0 }

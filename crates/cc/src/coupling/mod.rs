@@ -4,6 +4,7 @@
 //! the ones that each flow is to take instead. To add a kind: a file with its parameters and its `Law`, and a line in `couplings!`.
 
 mod active;
+mod cm;
 mod conservative;
 mod efcm;
 mod ensemble;
@@ -14,6 +15,7 @@ mod passive;
 mod tests;
 
 pub use active::ActiveParams;
+pub use cm::CmParams;
 pub use conservative::{ConservativeParams, Growth};
 pub use efcm::EfcmParams;
 pub use etcp::EtcpParams;
@@ -21,6 +23,7 @@ pub use group::{Leaving, Member};
 pub use passive::PassiveParams;
 
 use active::Active;
+use cm::Cm;
 use conservative::Conservative;
 use efcm::Efcm;
 use etcp::Etcp;
@@ -120,6 +123,9 @@ pub trait Coupling {
     /// A flow has ended or pauses. The answer may give others what it leaves behind.
     fn leave(&mut self, now: Time, flow: FlowId) -> &[Assignment];
 
+    /// A flow that has left does not come back: if another one has its number later, it was never there.
+    fn forget(&mut self, flow: FlowId);
+
     /// Sum of the rates that the flows share (RFC 8699: `S_CR`).
     fn sum(&self) -> Bitrate;
 
@@ -134,6 +140,9 @@ pub trait Coupling {
 trait Law {
     /// The flows that share, and their sum.
     fn group(&self) -> &Group;
+
+    /// The same, to change.
+    fn group_mut(&mut self) -> &mut Group;
 
     /// A flow that does not share yet begins to.
     fn enter(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment];
@@ -190,6 +199,10 @@ macro_rules! couplings {
                 match self { $( AnyCoupling::$kind(inner) => inner.leave(now, flow), )* }
             }
 
+            fn forget(&mut self, flow: FlowId) {
+                match self { $( AnyCoupling::$kind(inner) => inner.group_mut().forget(flow), )* }
+            }
+
             fn sum(&self) -> Bitrate {
                 Bitrate::from_bps_f64(self.group().sum)
             }
@@ -216,4 +229,6 @@ couplings! {
     Etcp("etcp", EtcpParams),
     /// Ensemble flow congestion management: every flow has the average of all windows
     Efcm("efcm", EfcmParams),
+    /// The Congestion Manager: one congestion controller for all flows, and a scheduler that shares its window by priority
+    Cm("cm", CmParams),
 }

@@ -34,6 +34,10 @@ impl Law for Passive {
         &self.group
     }
 
+    fn group_mut(&mut self) -> &mut Group {
+        &mut self.group
+    }
+
     /// Step 1.
     fn enter(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
         // It takes its part with its own next update, whatever others left.

@@ -488,6 +488,67 @@ fn every_flow_has_the_average_of_all_windows() {
     assert_windows(group.update(ms(2), &windowed(1, 11, 100)), &[11_000]);
 }
 
+/// RFC 3124 section 4.1, by the rule of RFC 5681: a packet of 1500 B in a round trip of 100 ms is 0.12 Mbit/s, whoever reports; a report of
+/// congestion halves the joint window once in a round trip, whatever part the reporting controller gave up.
+#[test]
+fn a_congestion_manager_grows_and_is_reduced_by_its_own_rule() {
+    let told = |flow, own| FlowUpdate { rtt: Some(TimeDelta::from_millis(100)), ..update(flow, own) };
+    let mut group = group("cm", "rfc3124");
+    group.join(ms(0), &told(0, 4.0));
+    assert_rates(&group, &[4.0]);
+    // A flow by itself goes by its own controller; its reduction ends slow start.
+    group.update(ms(50), &told(0, 3.0));
+    assert_rates(&group, &[3.0]);
+    group.join(ms(100), &told(1, 1.0));
+    assert_rates(&group, &[1.5, 1.5]);
+    group.update(ms(200), &told(0, 9.0));
+    assert_rates(&group, &[1.56, 1.56]);
+    // A flow that does not grow says nothing of what arrives.
+    group.update(ms(225), &told(1, 1.56));
+    assert_rates(&group, &[1.56, 1.56]);
+    group.update(ms(225), &told(1, 1.6));
+    assert_rates(&group, &[1.575, 1.575]);
+    // Less than a tenth is no report, and what both give up together is one.
+    group.update(ms(225), &told(1, 1.575 * 0.93));
+    assert_rates(&group, &[1.575, 1.575]);
+    group.update(ms(225), &told(0, 1.575 * 0.93));
+    assert_rates(&group, &[0.7875, 0.7875]);
+    group.update(ms(324), &told(1, 0.1));
+    assert_rates(&group, &[0.7875, 0.7875]);
+    group.update(ms(325), &told(1, 0.1));
+    assert_rates(&group, &[0.39375, 0.39375]);
+}
+
+#[test]
+fn the_scheduler_of_a_congestion_manager_gives_by_weight_and_keeps_nothing_back() {
+    let told = |flow, own| FlowUpdate { rtt: Some(TimeDelta::from_millis(100)), ..update(flow, own) };
+    let mut group = group("cm", "rfc3124");
+    group.join(ms(0), &told(0, 6.0));
+    group.update(ms(0), &told(0, 3.5));
+    group.join(ms(0), &weighing(2.0, told(1, 1.0)));
+    group.join(ms(0), &weighing(4.0, told(2, 1.0)));
+    assert_rates(&group, &[0.5, 1.0, 2.0]);
+    group.update(ms(0), &weighing(4.0, wishing(0.5, told(2, 2.0))));
+    assert_rates(&group, &[1.0, 2.0, 0.5]);
+    // While nobody uses its part, the window stays; a flow that leaves leaves it to the others.
+    group.update(ms(0), &wishing(1.0, told(0, 1.0)));
+    group.update(ms(0), &weighing(2.0, wishing(1.0, told(1, 2.0))));
+    group.update(ms(500), &wishing(1.0, told(0, 1.5)));
+    assert_sum(&group, 3.5);
+    group.leave(ms(500), FlowId(2));
+    group.leave(ms(500), FlowId(1));
+    group.update(ms(500), &told(0, 1.0));
+    assert_sum(&group, 1.0);
+    let params = CmParams { leaving: Leaving::Subtract, ..CmParams::default() };
+    let mut group = AnyCoupling::new(&CouplingParams::Cm(params));
+    for flow in 0..3 {
+        group.join(ms(0), &told(flow, 3.0));
+    }
+    group.leave(ms(0), FlowId(0));
+    group.update(ms(0), &told(1, 1.0));
+    assert_sum(&group, 2.0);
+}
+
 /// A rate is a window over its round trip, and a flow without one waits.
 #[test]
 fn an_ensemble_takes_rates_by_their_round_trips() {

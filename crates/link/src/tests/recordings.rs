@@ -76,6 +76,38 @@ fn alphartc_has_rates_delays_and_losses_of_two_directions() {
     );
 }
 
+/// A sender of TCP tells its smoothed round trip in microseconds, for each stream and for no sum; a receiver has none.
+#[test]
+fn iperf3_has_the_round_trips_of_its_senders_streams() {
+    let stream = |more: &str| format!("{{ \"socket\": 5, \"seconds\": 0.5, \"bits_per_second\": 1{more} }}");
+    let interval = |streams: &[String]| {
+        format!(
+            "{{ \"streams\": [{}], \"sum\": {{ \"seconds\": 0.5, \"bits_per_second\": 2 }} }}",
+            streams.join(",")
+        )
+    };
+    let text = |intervals: &[String]| format!("{{ \"intervals\": [{}] }}", intervals.join(","));
+    let (back, omitted) = (stream(", \"sender\": false"), stream(", \"rtt\": 9000, \"omitted\": true"));
+    let sent = |rtt: u32| stream(&format!(", \"rtt\": {rtt}, \"rttvar\": 4, \"omitted\": false"));
+    let whole = text(&[
+        interval(&[omitted]),
+        interval(&[back.clone(), sent(40_250), sent(90_000)]),
+        interval(&[sent(60_000)]),
+    ]);
+    let (delays, odd) = recorded(&whole, Measure::Delay).expect("round trips");
+    assert_eq!(delays, [(500.0, 40.25), (500.0, 60.0)]);
+    assert!(odd.iter().any(|said| said.contains("delays are round trips")), "{odd:?}");
+    assert!(odd.iter().any(|said| said.contains("iperf3 omits")), "{odd:?}");
+    assert_eq!(rates(&whole, None).expect("a trace"), [(1500.0, 2)]);
+    for (without, expected) in [(text(&[interval(&[back])]), "senders of TCP"), (text(&[]), "senders of TCP")]
+    {
+        let error = recorded(&without, Measure::Delay).expect_err(&without);
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    let negative = text(&[interval(&[stream(", \"rtt\": -1")])]);
+    assert!(recorded(&negative, Measure::Delay).is_err());
+}
+
 #[test]
 fn iperf3_has_a_rate_for_each_interval() {
     assert_eq!(rates(IPERF3, None).expect("a trace"), [(500.077009, 6_290_487), (500.0, 4_194_279)]);
@@ -87,7 +119,7 @@ fn iperf3_has_a_rate_for_each_interval() {
         Measure::Ratio,
     );
     assert!(losses.is_err(), "the way back is TCP and has none");
-    let error = recorded(IPERF3, Measure::Delay).expect_err("no delays");
+    let error = recorded(IPERF3, Measure::Factor).expect_err("no factors");
     assert!(error.to_string().contains("iperf3 has no others"), "{error}");
     for (text, expected) in [
         ("{}", "AlphaRTC"),

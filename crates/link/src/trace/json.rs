@@ -29,6 +29,8 @@ struct Dialect {
     values: &'static [(&'static str, f64)],
     /// Whether a delay is a round trip.
     round_trips: bool,
+    /// Whether objects without a value are passed over.
+    sparse: bool,
 }
 
 impl Dialect {
@@ -44,7 +46,7 @@ impl Dialect {
                 ));
             }
         };
-        Ok(Dialect { duration: ("duration_ms", 1e-3), values, round_trips: false })
+        Ok(Dialect { duration: ("duration_ms", 1e-3), values, round_trips: false, sparse: false })
     }
 
     /// Of AlphaRTC's traces: milliseconds, kbit/s, and a ratio.
@@ -57,22 +59,24 @@ impl Dialect {
                 return Err(TraceError::whole("a list of rates", "a table with a column of factors"));
             }
         };
-        Ok(Dialect { duration: ("duration", 1e-3), values, round_trips: true })
+        Ok(Dialect { duration: ("duration", 1e-3), values, round_trips: true, sparse: false })
     }
 
-    /// Of the intervals of iperf3.
+    /// Of the intervals of iperf3: sums over streams, or single streams, of which senders of TCP alone have a round trip, in us.
     fn iperf3(measure: Measure) -> Result<Dialect, TraceError> {
         let values: &[_] = match measure {
             Measure::Rate => &[("bits_per_second", 1e-6)],
             Measure::Ratio => &[("lost_percent", 0.01)],
-            Measure::Delay | Measure::Factor => {
+            Measure::Delay => &[("rtt", 1e-3)],
+            Measure::Factor => {
                 return Err(TraceError::whole(
                     "intervals of iperf3",
-                    "a rate, or the losses of UDP: iperf3 has no others",
+                    "a rate, the losses of UDP, or the round trips of TCP: iperf3 has no others",
                 ));
             }
         };
-        Ok(Dialect { duration: ("seconds", 1.0), values, round_trips: false })
+        let of_streams = measure == Measure::Delay;
+        Ok(Dialect { duration: ("seconds", 1.0), values, round_trips: of_streams, sparse: of_streams })
     }
 }
 
@@ -156,6 +160,10 @@ impl<'a> Reader<'a> {
         };
         match chosen {
             Some(chosen) => self.end(parts.swap_remove(chosen).1),
+            None if parts.is_empty() && self.measure == Measure::Delay => Err(TraceError::whole(
+                "an object without delays",
+                "round trips of iperf3's senders of TCP, or AlphaRTC's",
+            )),
             None if parts.is_empty() => Err(TraceError::whole("an object without rows", KNOWN)),
             None => {
                 let names: Vec<_> = parts.iter().map(|part| part.0).collect();
@@ -182,15 +190,18 @@ impl<'a> Reader<'a> {
         Ok(rows)
     }
 
-    /// The intervals of iperf3: of each direction the sums over its streams.
+    /// The intervals of iperf3: of each direction the sums over its streams; a sum has no round trip, so of delays the first stream that has
+    /// one counts.
     fn intervals(&mut self, parts: &mut Vec<Part<'a>>) -> Result<(), TraceError> {
         let dialect = Dialect::iperf3(self.measure)?;
         self.each(('[', ']'), |reader| {
             reader.entries(|reader, key| {
-                if !key.starts_with("sum") {
-                    return reader.skip(DEPTH);
-                }
-                let Some(row) = reader.object(dialect)? else { return Ok(()) };
+                let row = match key {
+                    "streams" if dialect.sparse => reader.list(dialect)?.into_iter().next(),
+                    _ if key.starts_with("sum") && !dialect.sparse => reader.object(dialect)?,
+                    _ => return reader.skip(DEPTH),
+                };
+                let Some(row) = row else { return Ok(()) };
                 match parts.iter_mut().find(|(name, _)| *name == key) {
                     Some((_, rows)) => rows.push(row),
                     None => parts.push((key, alloc::vec![row])),
@@ -229,6 +240,9 @@ impl<'a> Reader<'a> {
             }
             Ok(())
         })?;
+        if found.is_none() && dialect.sparse {
+            return Ok(None);
+        }
         let (Some(duration), Some(value)) = (duration, found) else {
             let expected = format!("{} and {}", dialect.duration.0, dialect.values[0].0).into();
             return Err(TraceError { expected, ..TraceError::at(line, "an object without them", "") });

@@ -2,7 +2,7 @@
 
 use super::Measure;
 use alloc::format;
-use paceline_units::text::Dimension;
+use paceline_units::text::{Dimension, PER_SECOND};
 
 /// The units of a table's numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -20,19 +20,19 @@ impl Units {
     /// The units in the headings of the value and of the time; a heading without one has the format's.
     pub fn of(measure: Measure, value: &str, time: Option<&str>) -> Units {
         let unit = match measure {
-            Measure::Rate => words(value).find_map(mbps),
-            Measure::Delay => words(value).find_map(seconds).map(|seconds| seconds * 1e3),
+            Measure::Rate => rate_unit(value),
+            Measure::Delay => time_unit(value).map(|seconds| seconds * 1e3),
             Measure::Ratio => (value.contains('%') || words(value).any(is_percent)).then_some(0.01),
             Measure::Factor => None,
         };
-        let seconds = time.and_then(|time| words(time).find_map(seconds)).unwrap_or(1.0);
+        let seconds = time.and_then(time_unit).unwrap_or(1.0);
         Units { value: unit.unwrap_or(1.0), seconds }
     }
 
     /// The unit that a heading should name instead, if its unit is one that the measure cannot have.
     pub fn refused(measure: Measure, value: &str) -> Option<&'static str> {
         let has = |is_unit: fn(&str) -> bool| words(value).any(is_unit);
-        let (rate, time) = (has(|word| mbps(word).is_some()), has(is_short_time));
+        let (rate, time) = (rate_unit(value).is_some(), has(is_short_time));
         let (percent, other) = (value.contains('%') || has(is_percent), has(is_other));
         let (own, others, expected) = match measure {
             Measure::Rate => {
@@ -49,13 +49,14 @@ impl Units {
 
     /// The same of the heading of times.
     pub fn refused_time(time: &str) -> Option<&'static str> {
-        let is_rate = words(time).any(|word| mbps(word).is_some() || is_other(word));
-        (is_rate || time.contains('%')).then_some("a column of times, in s or ms; `time_column` says which")
+        let is_rate = rate_unit(time).is_some();
+        (is_rate || words(time).any(is_other) || time.contains('%'))
+            .then_some("a column of times, in s or ms; `time_column` says which")
     }
 }
 
 /// The words of a heading: `download_kbps`, `Download (kbit/s)` and `throughput[kb/s]` have two each.
-fn words(heading: &str) -> impl Iterator<Item = &str> {
+fn words(heading: &str) -> impl Iterator<Item = &str> + Clone {
     let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '/';
     heading.split(move |letter| !is_of_word(letter)).filter(|word| !word.is_empty())
 }
@@ -76,15 +77,35 @@ fn is_other(word: &str) -> bool {
     OTHERS.iter().any(|name| word.eq_ignore_ascii_case(name))
 }
 
-/// Mbit/s of a unit of rates, if the word is one: `k` and `bit` are none, since they say nothing of time.
-fn mbps(word: &str) -> Option<f64> {
-    let is_rate = ["/s", "ps", "PS"].iter().any(|end| word.ends_with(end));
-    Some(one(Dimension::Rate, word).filter(|_| is_rate)? / 1e6)
+/// The unit of rates that a heading names, in Mbit/s; absent if it names none. `rate_mbit_s` and `rate_mbit_per_s` name one, too.
+pub fn rate_unit(heading: &str) -> Option<f64> {
+    let mut rest = words(heading);
+    while let Some(word) = rest.next() {
+        let mut next = rest.clone().skip_while(|word| word.eq_ignore_ascii_case("per"));
+        let is_each_second = next.next().is_some_and(|next| ["s", "sec"].contains(&next));
+        let found = mbps(word).or_else(|| mbps(&format!("{word}/s")).filter(|_| is_each_second));
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
 }
 
-/// Seconds of a unit of time, if the word is one. Of single letters only `s` is.
+/// The unit of times that a heading names, in seconds; absent if it names none.
+pub fn time_unit(heading: &str) -> Option<f64> {
+    words(heading).find_map(seconds)
+}
+
+/// Mbit/s of a unit of rates, if the word is one: `k` and `bit` are none, since they say nothing of time, and neither is `gps`, which says
+/// nothing of data.
+fn mbps(word: &str) -> Option<f64> {
+    let data = PER_SECOND.iter().find_map(|end| word.strip_suffix(end))?;
+    Some(one(Dimension::Rate, word).filter(|_| data.contains(['b', 'B']))? / 1e6)
+}
+
+/// Seconds of a unit of time, if the word is one. Of single letters only `s` and `h` are.
 fn seconds(word: &str) -> Option<f64> {
-    Some(one(Dimension::Time, word).filter(|_| word.len() > 1 || word == "s")? / 1e9)
+    Some(one(Dimension::Time, word).filter(|_| word.len() > 1 || ["s", "h"].contains(&word))? / 1e9)
 }
 
 /// Base units of one of a unit, by any name that people give it.
@@ -140,6 +161,10 @@ mod tests {
         assert_eq!(found("KBPS", None), (1e-3, 1.0));
         assert_eq!(found("gbps of the second column", Some("s")), (1e3, 1.0));
         assert_eq!(found("rate", Some("items")), (1.0, 1.0), "no unit is named");
+        assert_eq!(found("throughput [kbits/sec]", Some("time_h")), (1e-3, 3600.0));
+        assert_eq!(found("rate_kbit_s", Some("t")), (1e-3, 1.0));
+        assert_eq!(found("rate kbit per s", Some("m")), (1e-3, 1.0));
+        assert_eq!([rate_unit("gps"), rate_unit("kbit"), rate_unit("laps_s")], [None; 3]);
         for (measure, heading, value) in [
             (Measure::Delay, "rtt_ms", 1.0),
             (Measure::Delay, "latency [s]", 1e3),

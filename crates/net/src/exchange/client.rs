@@ -29,6 +29,16 @@ impl Outlet for Option<MessageSocket> {
     }
 }
 
+/// The name of a flow's group at an exchange. Of several groups of a coupling each has its number, from 1, behind the coupling's name.
+fn group_name(name: &str, coupling: Option<&CouplingSpec>, flow: &ChosenFlow<'_>) -> String {
+    let groups = coupling.map_or(&[][..], |coupling| &coupling.groups);
+    let is_it = |&place: &usize| flow.scenario.flows[place].name == flow.spec.name;
+    match groups.iter().position(|group| group.iter().any(is_it)) {
+        Some(place) if groups.len() > 1 => format!("{name}-{}", place + 1),
+        _ => name.to_string(),
+    }
+}
+
 /// The coupling by which flows share over an exchange, and the name of their group if they find it by its name.
 fn terms_of(
     chosen: &ChosenFlows<'_>,
@@ -76,12 +86,6 @@ fn shareable(coupling: &CouplingSpec) -> Result<&CouplingSpec, NetError> {
     if coupling.detection.is_some() {
         let what = "detection forms groups within one process, over an exchange they are given";
         return Err(unsupported(format!("coupling {name}: {what}")));
-    }
-    let found = coupling.groups.len();
-    if found > 1 {
-        return Err(unsupported(format!(
-            "coupling {name}: found {found} groups, expected one over an exchange"
-        )));
     }
     Ok(coupling)
 }
@@ -145,7 +149,10 @@ impl ExchangeClient {
     ) -> Result<ExchangeClient, NetError> {
         let (params, name) = terms_of(chosen, options)?;
         let group = |flow: &ChosenFlow<'_>, (port, target): &(UdpPort, SocketAddr)| match options.by {
-            GroupBy::Name => Ok(GroupKey::Name(name.clone().unwrap_or_default())),
+            GroupBy::Name => {
+                let name = name.as_deref().unwrap_or_default();
+                Ok(GroupKey::Name(group_name(name, flow.coupling(), flow)))
+            }
             GroupBy::Destination => Ok(GroupKey::Destination(target.ip().to_canonical())),
             GroupBy::FiveTuple => five_tuple(port, *target, flow).map(GroupKey::FiveTuple),
         };
@@ -254,5 +261,40 @@ impl ExchangeClient {
             said.push(format!("exchange {path}: refused {refused} messages, of the first it said: {first}"));
         }
         said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_scenario::{Loader, Origin, load};
+
+    #[test]
+    fn each_of_several_groups_has_a_name_of_its_own() {
+        let flow = |name: &str| {
+            format!("[flows.{name}]\ncontroller = \"tfrc\"\nsource = {{ kind = \"bulk\" }}\npath = [\"l\"]\n")
+        };
+        let named = |coupling: &str, group: Option<&str>| {
+            let flows: String = ["a", "b", "c"].map(flow).concat();
+            let text = format!(
+                "duration = \"1s\"\n[links.l]\nrate = \"1Mbps\"\nqueue = {{ packets = 10 }}\n{flows}\
+                 [coupling.call]\nkind = \"active\"\n{coupling}\n"
+            );
+            let loaded = load(&Origin { text: &text, file: "call.toml", sets: &[] }, &Loader::default());
+            let loaded = loaded.expect("a scenario");
+            let chosen = ChosenFlows::of(&loaded, None).expect("three flows");
+            let options = ExchangeOptions {
+                path: "unused.sock".into(),
+                by: GroupBy::Name,
+                group: group.map(Into::into),
+                kind: None,
+            };
+            let (_, name) = terms_of(&chosen, &options).expect("a coupling");
+            let name = name.expect("groups go by name");
+            chosen.flows.iter().map(|flow| group_name(&name, flow.coupling(), flow)).collect::<Vec<_>>()
+        };
+        assert_eq!(named("flows = [\"a\", \"b\", \"c\"]", None), ["call", "call", "call"]);
+        assert_eq!(named("groups = [[\"a\", \"b\"], [\"c\"]]", None), ["call-1", "call-1", "call-2"]);
+        assert_eq!(named("groups = [[\"a\"], [\"c\", \"b\"]]", Some("talk")), ["talk-1", "talk-2", "talk-2"]);
     }
 }

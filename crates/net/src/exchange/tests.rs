@@ -108,9 +108,20 @@ impl Machine {
 
     /// A process of one flow with a priority and a rate in Mbit/s, connected and greeted.
     fn start(&mut self, now: Time, weight: f64, rate: f64, kind: &str, steps: Vec<PriorityStep>) -> usize {
-        let flows = [(group("call"), priority(weight))];
-        let member = Member::new((kind.into(), String::new()), &flows, steps).expect("a group");
-        let ends = Ends(vec![Some(Assigned::Rate(Bitrate::from_bps_f64(rate * 1e6)))]);
+        self.start_flows(now, &[(group("call"), priority(weight))], rate, kind, steps)
+    }
+
+    /// The same of several flows, in their groups.
+    fn start_flows(
+        &mut self,
+        now: Time,
+        flows: &[(GroupKey, Priority)],
+        rate: f64,
+        kind: &str,
+        steps: Vec<PriorityStep>,
+    ) -> usize {
+        let member = Member::new((kind.into(), String::new()), flows, steps).expect("a group");
+        let ends = Ends(vec![Some(Assigned::Rate(Bitrate::from_bps_f64(rate * 1e6))); flows.len()]);
         let process = Process { id: ClientId(0), member, ends, pipe: Pipe::default() };
         self.processes.push(process);
         self.connect(now, self.processes.len() - 1);
@@ -192,6 +203,25 @@ fn flows_of_two_processes_share_by_priority() {
     assert!(close(one, 10.0 / 3.0) && close(other, 5.0 / 3.0), "{one} and {other}");
     let share = machine.share(slides).expect("it shares");
     assert!(close(share.sum.as_mbps_f64(), 5.0) && close(share.rate.as_mbps_f64(), 5.0 / 3.0), "{share:?}");
+}
+
+/// Two processes have a flow each in two groups of one exchange: a group hears nothing of the other.
+#[test]
+fn groups_of_one_exchange_share_nothing_with_each_other() {
+    let mut machine = Machine::new();
+    let flows = [(group("call-1"), priority(2.0)), (group("call-2"), priority(1.0))];
+    let one = machine.start_flows(at(0), &flows, 1.0, "active", Vec::new());
+    let flows = [(group("call-1"), priority(1.0)), (group("call-2"), priority(3.0))];
+    let other = machine.start_flows(at(0), &flows, 2.0, "active", Vec::new());
+    machine.compute(at(10), one, 4.0);
+    let given =
+        |process: usize, machine: &Machine| [0, 1].map(|flow| mbps(machine.processes[process].ends.0[flow]));
+    assert_eq!([given(one, &machine), given(other, &machine)], [[4.0, 1.0], [2.0, 2.0]]);
+    let sums = |process: usize| {
+        [0, 1].map(|place| machine.processes[process].member.coupled(place).share.expect("it shares").sum)
+    };
+    assert_eq!(sums(one), [6, 3].map(Bitrate::from_mbps));
+    assert_eq!(sums(other), [6, 3].map(Bitrate::from_mbps));
 }
 
 #[test]

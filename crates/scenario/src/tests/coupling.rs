@@ -122,7 +122,7 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
             30,
             "coupling.all.kind",
             "fse",
-            "one of \"active\", \"conservative\", \"passive\", \"etcp\", \"efcm\"",
+            "one of \"active\", \"conservative\", \"passive\", \"etcp\", \"efcm\", \"cm\"",
         ),
         (
             "\"conservative\"",

@@ -185,7 +185,7 @@ fn windows_rates_and_media_share_in_one_group() {
 #[test]
 fn a_window_that_jumps_is_no_burst() {
     for (transport, controller) in [("tcp", "newreno"), ("tcp", "cubic"), ("dccp", "ccid2")] {
-        for coupling in ["active", "etcp", "efcm"] {
+        for coupling in ["active", "etcp", "efcm", "cm"] {
             let mut text = "duration = \"20s\"\nwarmup = \"5s\"\n\
                  [links.bottleneck]\nrate = \"20Mbps\"\ndelay = \"50ms\"\nqueue = { packets = 80 }\n"
                 .to_string();
@@ -240,7 +240,7 @@ fn a_greedy_flow_takes_what_a_limited_one_leaves() {
         ("dccp", "ccid2"),
         ("dccp", "ccid3"),
     ] {
-        for kind in ["active", "conservative"] {
+        for kind in ["active", "conservative", "cm"] {
             for priority in [1.0, 0.2] {
                 let coupling = format!("kind = \"{kind}\"");
                 let rates = limited_and_greedy(transport, controller, priority, &coupling);
@@ -269,7 +269,9 @@ fn coupled_calls_share_by_priority() {
         let (ratio, sum) = ratio(&text.replace("\"active\"", &format!("\"{kind}\"")));
         // Parts of a joint window are parts of a rate only as far as the round trips agree.
         let band = if ["etcp", "efcm"].contains(kind) { 1.75..2.25 } else { 1.9..2.1 };
-        assert!(band.contains(&ratio) && sum > 8.5, "{kind}: {ratio}, {sum} Mbit/s");
+        // The Congestion Manager halves a joint window where SCReAM gives up a tenth.
+        let least = if *kind == "cm" { 6.5 } else { 8.5 };
+        assert!(band.contains(&ratio) && sum > least, "{kind}: {ratio}, {sum} Mbit/s");
     }
 }
 
