@@ -3,7 +3,7 @@
 use crate::transports::Content;
 use paceline_cc::StreamId;
 use paceline_link::Transit;
-use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bytes, CongestionHeader, Ecn, Time, TimeDelta};
 use std::collections::BTreeMap;
 
 /// A packet under way.
@@ -262,6 +262,11 @@ impl Transit for Packet {
     fn flow(&self) -> u64 {
         self.way() as u64
     }
+
+    #[inline]
+    fn congestion(&mut self) -> Option<&mut CongestionHeader> {
+        self.content.congestion()
+    }
 }
 
 /// A packet as a link's queue sees it: what the queue needs to know, and where the packet lies meanwhile.
@@ -273,6 +278,8 @@ pub struct Token {
     way: u32,
     /// ECN field of the packet, which the link may change.
     ecn: Ecn,
+    /// Congestion header of the packet, which the link may change.
+    congestion: Option<CongestionHeader>,
 }
 
 impl Transit for Token {
@@ -294,6 +301,11 @@ impl Transit for Token {
     #[inline]
     fn flow(&self) -> u64 {
         u64::from(self.way)
+    }
+
+    #[inline]
+    fn congestion(&mut self) -> Option<&mut CongestionHeader> {
+        self.congestion.as_mut()
     }
 }
 
@@ -318,14 +330,19 @@ impl QueuedPackets {
                 self.packets.len() as u32 - 1
             }
         };
-        Token { slot, size: packet.size, way: packet.way() as u32, ecn: packet.ecn }
+        let congestion = self.packets[slot as usize].congestion().copied();
+        Token { slot, size: packet.size, way: packet.way() as u32, ecn: packet.ecn, congestion }
     }
 
-    /// Takes a packet out, with the ECN field of its token.
+    /// Takes a packet out, with the ECN field and the congestion header of its token.
     #[inline]
     pub fn take(&mut self, token: &Token) -> Packet {
         self.free.push(token.slot);
-        Packet { ecn: token.ecn, ..self.packets[token.slot as usize] }
+        let mut packet = Packet { ecn: token.ecn, ..self.packets[token.slot as usize] };
+        if let (Some(from), Some(to)) = (token.congestion, packet.congestion()) {
+            *to = from;
+        }
+        packet
     }
 }
 

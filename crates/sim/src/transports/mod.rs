@@ -22,10 +22,10 @@ use paceline_cc::{NoReceiverHalf, StreamId};
 use paceline_ends::{ReceivingEnd, SendingEnd};
 use paceline_scenario::assembly::FlowParts;
 use paceline_scenario::transports::{DccpParts, EndsParts, Halves, RtpParts, TcpParts, UdpParts};
-use paceline_units::Time;
+use paceline_units::{CongestionHeader, Time};
 use rtp::{Media, PlainReport, Rtp};
 use std::fmt::Debug;
-use tcp::{Conversations, PlainSegment, Tcp, Transfers};
+use tcp::{Conversations, HeadedSegment, PlainSegment, Tcp, Transfers};
 use udp::{PlainDatagram, Udp};
 
 /// The parts of a flow's ends, of which the simulator makes a flow.
@@ -75,6 +75,12 @@ pub trait Copied: Copy + Debug {
     /// Gives it the number of the packet that comes so many after it in a run, where numbers count on.
     #[inline]
     fn number_on(&mut self, _packets: u64) {}
+
+    /// The congestion header, of data that has one.
+    #[inline]
+    fn congestion(&mut self) -> Option<&mut CongestionHeader> {
+        None
+    }
 }
 
 /// The two ends of a flow of one transport. They share nothing: what one tells the other travels.
@@ -160,6 +166,15 @@ macro_rules! transports {
                 }
             }
 
+            /// The congestion header, of data that has one. Packets in the pool have none.
+            #[inline]
+            pub fn congestion(&mut self) -> Option<&mut CongestionHeader> {
+                match self {
+                    $($( Content::$copy(copy) => copy.congestion(), )+)*
+                    Content::Pooled(_) | Content::Shared(_) => None,
+                }
+            }
+
             /// Gives it the number of the packet that comes so many after it in a run.
             #[inline]
             pub fn number_on(&mut self, packets: u64) {
@@ -223,6 +238,8 @@ transports! {
     } travels as {
         /// A segment of TCP without selective acknowledgements, of either direction.
         Segment(PlainSegment),
+        /// A segment of TCP with a congestion header.
+        HeadedSegment(HeadedSegment),
     }
     Dccp(DccpParts) {
         /// One DCCP connection under CCID 2.

@@ -10,8 +10,8 @@ use paceline_scenario::assembly::FlowParts;
 use paceline_scenario::transports::{ByteStream, TcpParts};
 use paceline_tcp::conversations::{ConversationsReceiver, ConversationsSender};
 use paceline_tcp::transfers::{TransfersReceiver, TransfersSender};
-use paceline_tcp::{Flags, SackBlocks, Segment, TcpConfig, TcpReceiver, TcpSender, stamp};
-use paceline_units::Time;
+use paceline_tcp::{Congestion, Flags, SackBlocks, Segment, TcpConfig, TcpReceiver, TcpSender, stamp};
+use paceline_units::{CongestionHeader, Time};
 use paceline_wire::tcp::{self, TcpHeader, TcpOption};
 use std::marker::PhantomData;
 
@@ -108,16 +108,17 @@ impl Travels for Segment {
     fn pack(self, pool: &mut PacketPool<Segment>) -> Content {
         match PlainSegment::of(&self) {
             Some(segment) => Content::Segment(segment),
-            None => {
-                let data = (self.payload > 0).then_some(StreamId(0));
-                Content::Pooled(pool.insert(self, data))
-            }
+            None => pack_larger(self, pool),
         }
     }
 
     #[inline]
     fn copied(content: &Content) -> Option<Segment> {
-        if let Content::Segment(segment) = content { Some(segment.segment()) } else { None }
+        match content {
+            Content::Segment(segment) => Some(segment.segment()),
+            Content::HeadedSegment(segment) => Some(segment.segment()),
+            _ => None,
+        }
     }
 
     fn spell(&self, sent: Time, way: &mut Way<'_>, out: &mut Vec<u8>) {
@@ -154,6 +155,16 @@ impl Travels for Segment {
     }
 }
 
+/// A segment with more than most have.
+#[cold]
+fn pack_larger(segment: Segment, pool: &mut PacketPool<Segment>) -> Content {
+    if let Some(segment) = HeadedSegment::of(&segment) {
+        return Content::HeadedSegment(segment);
+    }
+    let data = (segment.payload > 0).then_some(StreamId(0));
+    Content::Pooled(pool.insert(segment, data))
+}
+
 /// Short transfers: TCP connections that come and go, all over the path of one flow.
 pub enum Transfers {}
 
@@ -174,7 +185,7 @@ impl Ends for Conversations {
     type Receiver = ConversationsReceiver<AnyController>;
 }
 
-/// [`Segment`] without selective acknowledgements.
+/// [`Segment`] without selective acknowledgements and congestion header.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainSegment {
     sequence: u32,
@@ -190,9 +201,18 @@ impl PlainSegment {
     /// The segment as it travels; absent if it has selective acknowledgements.
     #[inline]
     pub fn of(segment: &Segment) -> Option<PlainSegment> {
-        let Segment { connection, flags, sequence, acknowledgment, window, payload, timestamp, ref sack } =
-            *segment;
-        sack.is_empty().then_some(PlainSegment {
+        let Segment {
+            connection,
+            flags,
+            sequence,
+            acknowledgment,
+            window,
+            payload,
+            timestamp,
+            ref sack,
+            congestion,
+        } = *segment;
+        (sack.is_empty() && congestion == Congestion::None).then_some(PlainSegment {
             sequence,
             acknowledgment,
             window,
@@ -207,8 +227,8 @@ impl PlainSegment {
     #[inline]
     pub fn segment(self) -> Segment {
         let PlainSegment { sequence, acknowledgment, window, payload, timestamp, connection, flags } = self;
-        let sack = SackBlocks::none();
-        Segment { connection, flags, sequence, acknowledgment, window, payload, timestamp, sack }
+        let (sack, congestion) = (SackBlocks::none(), Congestion::None);
+        Segment { connection, flags, sequence, acknowledgment, window, payload, timestamp, sack, congestion }
     }
 }
 
@@ -220,5 +240,47 @@ impl Copied for PlainSegment {
 
     fn number(&self) -> u64 {
         u64::from(self.connection) << 32 | u64::from(self.sequence)
+    }
+}
+
+/// [`Segment`] of data with a congestion header: routers write into it on its way, so that it travels as a copy.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadedSegment {
+    sequence: u32,
+    payload: u32,
+    timestamp: u32,
+    connection: u16,
+    flags: Flags,
+    header: CongestionHeader,
+}
+
+impl HeadedSegment {
+    /// The segment as it travels; absent if it has no congestion header, or says anything beside its data.
+    fn of(segment: &Segment) -> Option<HeadedSegment> {
+        let Segment { connection, flags, sequence, payload, timestamp, congestion, .. } = *segment;
+        let Congestion::Header(header) = congestion else { return None };
+        let headed = HeadedSegment { sequence, payload, timestamp, connection, flags, header };
+        (headed.segment() == *segment).then_some(headed)
+    }
+
+    /// The segment that arrived.
+    fn segment(self) -> Segment {
+        let HeadedSegment { sequence, payload, timestamp, connection, flags, header } = self;
+        let congestion = Congestion::Header(header);
+        Segment { connection, flags, sequence, payload, timestamp, congestion, ..Segment::default() }
+    }
+}
+
+impl Copied for HeadedSegment {
+    fn data(&self) -> Option<StreamId> {
+        (self.payload > 0).then_some(StreamId(0))
+    }
+
+    fn number(&self) -> u64 {
+        u64::from(self.connection) << 32 | u64::from(self.sequence)
+    }
+
+    fn congestion(&mut self) -> Option<&mut CongestionHeader> {
+        Some(&mut self.header)
     }
 }
