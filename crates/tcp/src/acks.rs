@@ -78,7 +78,6 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// Tells of what routers wrote. An infinite sum has a header into which none did.
-    #[cold]
     fn tell_feedback(&mut self, now: Time, feedback: f32) {
         let feedback = Some(f64::from(feedback)).filter(|feedback| feedback.is_finite());
         let update = self.controller.on_report(now, &Report::Congestion(feedback));

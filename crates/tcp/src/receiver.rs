@@ -37,7 +37,7 @@ pub struct TcpReceiver {
     /// Flags of acknowledgements about marks.
     echo: Flags,
     marks: MarkCounter,
-    /// What the next acknowledgement says of congestion headers.
+    /// Word of the next acknowledgement on congestion headers.
     congestion: Congestion,
     heard: Heard,
     window: u64,
@@ -246,7 +246,6 @@ impl TcpReceiver {
         }
     }
 
-    #[cold]
     fn add_feedback(&mut self, feedback: f32) {
         let before = if let Congestion::Feedback(sum) = self.congestion { sum } else { 0.0 };
         self.congestion = Congestion::Feedback(before + feedback);

@@ -65,14 +65,9 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// The congestion header of a segment that carries data.
-    #[inline(always)]
     fn congestion(&self) -> Congestion {
-        if self.has_headers { self.congestion_header() } else { Congestion::None }
-    }
-
-    #[cold]
-    fn congestion_header(&self) -> Congestion {
-        self.controller.congestion_header().map_or(Congestion::None, Congestion::Header)
+        let header = if self.has_headers { self.controller.congestion_header() } else { None };
+        header.map_or(Congestion::None, Congestion::Header)
     }
 
     /// The sequence number of the byte at `offset`.

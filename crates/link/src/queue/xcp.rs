@@ -63,7 +63,7 @@ struct Measured {
     rtts: f64,
 }
 
-/// A controller's part of an interval: what may still be given, in bytes per second, and how much goes to a unit.
+/// Increases or decreases of an interval: bytes per second that are left of them, and how much goes to a unit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Share {
     pub(crate) left: f64,
@@ -102,9 +102,9 @@ pub(crate) struct Router {
     pub(crate) persistent: f64,
     /// Fewest bytes that waited in the present one.
     least: f64,
-    /// What there is to give by increases, to a second of spacing: xi_p.
+    /// Increases that are to be given, to a second of spacing: xi_p.
     pub(crate) up: Share,
-    /// What there is to take by decreases, of a byte: xi_n.
+    /// Decreases that are to be given, to a byte: xi_n.
     pub(crate) down: Share,
 }
 

@@ -23,7 +23,7 @@ fn measured(config: &XcpConfig, packets: usize, windows: &[f32], waiting: f64) -
     router
 }
 
-/// What the router gives to a packet of a sender with a window of so many packets.
+/// The router's answer to a packet of a sender with a window of so many packets.
 fn given(router: &mut Router, window: f32, asked: f32) -> f64 {
     let mut header = CongestionHeader { feedback: asked, ..CongestionHeader::asking(0.1, 0.1 / window) };
     router.on_departure(1000, 1000, Some(&mut header));
@@ -151,7 +151,7 @@ fn a_pause_of_centuries_takes_no_time() {
     }
 }
 
-/// What waits all over an interval persists; a burst that drains does not.
+/// A link's router writes into packets that wait and into those that find it idle.
 #[test]
 fn a_link_writes_into_the_headers_of_what_waits_and_of_what_finds_it_idle() {
     let queue = QueueConfig::Xcp(XcpConfig::default());

@@ -156,7 +156,6 @@ impl Travels for Segment {
 }
 
 /// A segment with more than most have.
-#[cold]
 fn pack_larger(segment: Segment, pool: &mut PacketPool<Segment>) -> Content {
     if let Some(segment) = HeadedSegment::of(&segment) {
         return Content::HeadedSegment(segment);
