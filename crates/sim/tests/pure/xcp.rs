@@ -1,8 +1,8 @@
 //! XCP's senders and routers: beside ns-2.35, by the paper's claims, and where round trips and windows are extreme or routers know no XCP.
 //! `docs/known-results.md` has the figures and says how ns-2 was run; the bands were written before the first run.
 
-use crate::world::{cells, flow, link, run};
-use paceline_sim::Outcome;
+use crate::world::{cells, differs, flow, link, run, run_at};
+use paceline_sim::{Outcome, Pace};
 
 /// A queue with an XCP router, and one without.
 const XCP: &str = "{ kind = \"xcp\", packets = 100000 }";
@@ -13,7 +13,12 @@ const PLAIN: &str = "{ packets = 500 }";
 struct Bulk<'a>(&'a str, &'a str, f64, f64);
 
 /// Flows over links, each with its name, Mbit/s and queue, and 1 us long. Figures are from `from` s on.
-fn network(links: &[(&str, f64, &str)], flows: &[Bulk<'_>], (from, to): (f64, f64)) -> Outcome {
+fn network(links: &[(&str, f64, &str)], flows: &[Bulk<'_>], span: (f64, f64)) -> Outcome {
+    run(&text(links, flows, span))
+}
+
+/// Its scenario.
+fn text(links: &[(&str, f64, &str)], flows: &[Bulk<'_>], (from, to): (f64, f64)) -> String {
     let mut text = format!("duration = \"{to}s\"\nwarmup = \"{from}s\"\nsample = \"100ms\"\n");
     for (name, mbps, queue) in links {
         text += &format!("[links.{name}]\nrate = \"{mbps}Mbps\"\ndelay = \"1us\"\nqueue = {queue}\n");
@@ -26,7 +31,7 @@ fn network(links: &[(&str, f64, &str)], flows: &[Bulk<'_>], (from, to): (f64, f6
             rtt_ms * 1e3 - 1.0
         );
     }
-    run(&text)
+    text
 }
 
 /// XCP flows of round trips in ms and starts in s over one XCP link.
@@ -282,6 +287,15 @@ fn extreme_round_trips_and_windows_are_defined() {
         println!("1 s: {:.0} of {mbps} Mbit/s, window of {:.0} packets", rate(&large, 0), window / 1e3);
         assert!(rate(&large, 0) >= least && window > 1e8, "{mbps}: {}, {window}", rate(&large, 0));
     }
+}
+
+/// Headers are written alike in windows of time and step by step, with losses and copies on the way.
+#[test]
+fn headers_are_the_same_step_by_step() {
+    let copies = "{ kind = \"xcp\", packets = 30 }\nloss = { kind = \"bernoulli\", ratio = 0.001 }\nduplicate = { ratio = 0.01 }";
+    let flows = [Bulk("\"xcp\"", "\"a\", \"b\"", 60.0, 0.0), Bulk("\"xcp\"", "\"b\"", 20.0, 0.3)];
+    let text = text(&[("a", 10.0, copies), ("b", 12.0, XCP)], &flows, (0.0, 10.0));
+    assert_eq!(differs(&run(&text), &run_at(&text, Pace::Stepped)), None);
 }
 
 /// A router without shuffling is seen: nothing is spare on a full link.
