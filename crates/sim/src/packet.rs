@@ -111,10 +111,14 @@ impl<P: Clone> PacketPool<P> {
         self.packets[slot.place() as usize].take()
     }
 
-    /// The same of a packet that a link copied: it stays until all of its copies came or were lost.
+    /// The same of a packet with a congestion header, and of one that a link copied: it stays until all of its copies came or were lost.
     #[cold]
     fn take_share(&mut self, content: &Content) -> Option<P> {
-        let Content::Shared(slot) = *content else { return None };
+        let slot = match *content {
+            Content::Headed(slot, _) if slot.halvings() == 0 => return self.take(&Content::Pooled(slot)),
+            Content::Shared(slot) | Content::Headed(slot, _) => slot,
+            _ => return None,
+        };
         let left = self.shared.entry(slot.place()).or_insert(WHOLE);
         *left -= WHOLE >> slot.halvings();
         if *left > 0 {
@@ -206,6 +210,7 @@ impl Packet {
         self.noise += HALVING;
         self.content = match self.content {
             Content::Pooled(slot) | Content::Shared(slot) => Content::Shared(slot.halved()),
+            Content::Headed(slot, header) => Content::Headed(slot.halved(), header),
             content => content,
         };
         Some(*self)

@@ -25,7 +25,7 @@ use paceline_scenario::transports::{DccpParts, EndsParts, Halves, RtpParts, TcpP
 use paceline_units::{CongestionHeader, Time};
 use rtp::{Media, PlainReport, Rtp};
 use std::fmt::Debug;
-use tcp::{Conversations, HeadedSegment, PlainSegment, Tcp, Transfers};
+use tcp::{Conversations, PlainSegment, Tcp, Transfers};
 use udp::{PlainDatagram, Udp};
 
 /// The parts of a flow's ends, of which the simulator makes a flow.
@@ -54,6 +54,8 @@ pub trait Travels: Clone {
     fn unpack(content: &Content, pool: &mut PacketPool<Self>) -> Option<Self> {
         Self::copied(content).or_else(|| pool.take(content))
     }
+    /// Takes over the congestion header with which its place in the pool travelled.
+    fn set_congestion(&mut self, _header: CongestionHeader) {}
     /// The part of a frame that it carries, where it says so.
     fn media(&self) -> Option<MediaUnit> {
         None
@@ -75,12 +77,6 @@ pub trait Copied: Copy + Debug {
     /// Gives it the number of the packet that comes so many after it in a run, where numbers count on.
     #[inline]
     fn number_on(&mut self, _packets: u64) {}
-
-    /// The congestion header, of data that has one.
-    #[inline]
-    fn congestion(&mut self) -> Option<&mut CongestionHeader> {
-        None
-    }
 }
 
 /// The two ends of a flow of one transport. They share nothing: what one tells the other travels.
@@ -145,6 +141,8 @@ macro_rules! transports {
             Pooled(Slot),
             /// The same of one that a link copied.
             Shared(Slot),
+            /// The same of either with the packet's congestion header, into which routers write.
+            Headed(Slot, CongestionHeader),
         }
 
         impl Content {
@@ -152,7 +150,7 @@ macro_rules! transports {
             pub fn number(&self) -> u64 {
                 match self {
                     $($( Content::$copy(copy) => copy.number(), )+)*
-                    Content::Pooled(slot) | Content::Shared(slot) => slot.number(),
+                    Content::Pooled(slot) | Content::Shared(slot) | Content::Headed(slot, _) => slot.number(),
                 }
             }
 
@@ -162,17 +160,14 @@ macro_rules! transports {
             pub fn data(&self) -> Option<StreamId> {
                 match self {
                     $($( Content::$copy(copy) => copy.data(), )+)*
-                    Content::Pooled(slot) | Content::Shared(slot) => slot.data(),
+                    Content::Pooled(slot) | Content::Shared(slot) | Content::Headed(slot, _) => slot.data(),
                 }
             }
 
-            /// The congestion header, of data that has one. Packets in the pool have none.
+            /// The congestion header, where it has one.
             #[inline]
             pub fn congestion(&mut self) -> Option<&mut CongestionHeader> {
-                match self {
-                    $($( Content::$copy(copy) => copy.congestion(), )+)*
-                    Content::Pooled(_) | Content::Shared(_) => None,
-                }
+                if let Content::Headed(_, header) = self { Some(header) } else { None }
             }
 
             /// Gives it the number of the packet that comes so many after it in a run.
@@ -180,7 +175,7 @@ macro_rules! transports {
             pub fn number_on(&mut self, packets: u64) {
                 match self {
                     $($( Content::$copy(copy) => copy.number_on(packets), )+)*
-                    Content::Pooled(_) | Content::Shared(_) => {}
+                    Content::Pooled(_) | Content::Shared(_) | Content::Headed(..) => {}
                 }
             }
         }
@@ -238,8 +233,6 @@ transports! {
     } travels as {
         /// A segment of TCP without selective acknowledgements, of either direction.
         Segment(PlainSegment),
-        /// A segment of TCP with a congestion header.
-        HeadedSegment(HeadedSegment),
     }
     Dccp(DccpParts) {
         /// One DCCP connection under CCID 2.

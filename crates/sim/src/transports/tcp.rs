@@ -108,17 +108,24 @@ impl Travels for Segment {
     fn pack(self, pool: &mut PacketPool<Segment>) -> Content {
         match PlainSegment::of(&self) {
             Some(segment) => Content::Segment(segment),
-            None => pack_larger(self, pool),
+            None => {
+                let data = (self.payload > 0).then_some(StreamId(0));
+                let (congestion, slot) = (self.congestion, pool.insert(self, data));
+                match congestion {
+                    Congestion::Header(header) => Content::Headed(slot, header),
+                    Congestion::None | Congestion::Feedback(_) => Content::Pooled(slot),
+                }
+            }
         }
     }
 
     #[inline]
     fn copied(content: &Content) -> Option<Segment> {
-        match content {
-            Content::Segment(segment) => Some(segment.segment()),
-            Content::HeadedSegment(segment) => Some(segment.segment()),
-            _ => None,
-        }
+        if let Content::Segment(segment) = content { Some(segment.segment()) } else { None }
+    }
+
+    fn set_congestion(&mut self, header: CongestionHeader) {
+        self.congestion = Congestion::Header(header);
     }
 
     fn spell(&self, sent: Time, way: &mut Way<'_>, out: &mut Vec<u8>) {
@@ -153,15 +160,6 @@ impl Travels for Segment {
         let options = opening.chain(timestamps).chain(blocks.filter(|_| !opens));
         let _ = tcp::encode(&header, options, segment.payload as usize, &way.addresses, way.ecn, out);
     }
-}
-
-/// A segment with more than most have.
-fn pack_larger(segment: Segment, pool: &mut PacketPool<Segment>) -> Content {
-    if let Some(segment) = HeadedSegment::of(&segment) {
-        return Content::HeadedSegment(segment);
-    }
-    let data = (segment.payload > 0).then_some(StreamId(0));
-    Content::Pooled(pool.insert(segment, data))
 }
 
 /// Short transfers: TCP connections that come and go, all over the path of one flow.
@@ -239,47 +237,5 @@ impl Copied for PlainSegment {
 
     fn number(&self) -> u64 {
         u64::from(self.connection) << 32 | u64::from(self.sequence)
-    }
-}
-
-/// [`Segment`] of data with a congestion header: routers write into it on its way, so that it travels as a copy.
-#[derive(Clone, Copy, Debug)]
-pub struct HeadedSegment {
-    sequence: u32,
-    payload: u32,
-    timestamp: u32,
-    connection: u16,
-    flags: Flags,
-    header: CongestionHeader,
-}
-
-impl HeadedSegment {
-    /// The segment as it travels; absent if it has no congestion header, or says anything beside its data.
-    fn of(segment: &Segment) -> Option<HeadedSegment> {
-        let Segment { connection, flags, sequence, payload, timestamp, congestion, .. } = *segment;
-        let Congestion::Header(header) = congestion else { return None };
-        let headed = HeadedSegment { sequence, payload, timestamp, connection, flags, header };
-        (headed.segment() == *segment).then_some(headed)
-    }
-
-    /// The segment that arrived.
-    fn segment(self) -> Segment {
-        let HeadedSegment { sequence, payload, timestamp, connection, flags, header } = self;
-        let congestion = Congestion::Header(header);
-        Segment { connection, flags, sequence, payload, timestamp, congestion, ..Segment::default() }
-    }
-}
-
-impl Copied for HeadedSegment {
-    fn data(&self) -> Option<StreamId> {
-        (self.payload > 0).then_some(StreamId(0))
-    }
-
-    fn number(&self) -> u64 {
-        u64::from(self.connection) << 32 | u64::from(self.sequence)
-    }
-
-    fn congestion(&mut self) -> Option<&mut CongestionHeader> {
-        Some(&mut self.header)
     }
 }
