@@ -1,7 +1,7 @@
 //! The calls that every controller offers, whatever it is inside: window- or rate-based, delay-, loss- or ECN-driven.
 
 use crate::{Assigned, ReceiverReport, Report, Snapshot, StateVariable, TimeoutReason, Update, Verb};
-use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, CongestionHeader, Ecn, Time, TimeDelta};
 
 /// One media stream of a flow, counted from 0. Each has its own sequence numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -296,6 +296,11 @@ pub trait Controller {
     /// The sender half's annotation of the packet that is about to leave.
     fn annotation(&self, now: Time, stream: StreamId) -> Option<Annotation> {
         let _ = (now, stream);
+        None
+    }
+
+    /// The congestion header of the packet that is about to leave, of a controller whose [`Controller::verbs`] say that it has one.
+    fn congestion_header(&self) -> Option<CongestionHeader> {
         None
     }
 

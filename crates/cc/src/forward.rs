@@ -33,6 +33,7 @@ macro_rules! forward_rare {
             (&self) ce_response() -> CeResponse;
             (&self) rules_recovery() -> bool;
             (&self) annotation(now: Time, stream: StreamId) -> Option<Annotation>;
+            (&self) congestion_header() -> Option<paceline_units::CongestionHeader>;
             (&self) target_bitrate(stream: StreamId) -> Option<Bitrate>;
             (&self) share() -> Option<Assigned>;
             (&self) snapshot() -> Snapshot;

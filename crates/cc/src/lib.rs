@@ -69,6 +69,7 @@ pub mod vegas;
 pub mod veno;
 pub mod westwood;
 pub mod window;
+pub mod xcp;
 pub mod yeah;
 
 pub use answers::Answers;

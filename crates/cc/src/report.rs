@@ -13,6 +13,9 @@ pub enum Report<'a> {
     Receiver(ReceiverReport),
     /// DCCP's further reports.
     Ccid(CcidReport<'a>),
+    /// The sum of what routers wrote into the congestion headers of the packets that an acknowledgement covers, in bytes per second;
+    /// absent where none has. The report on the packets follows.
+    Congestion(Option<f64>),
 }
 
 /// The receiver's report on single packets.

@@ -211,6 +211,8 @@ pub enum Verb {
     RttAnnotation,
     /// [`crate::Annotation::Counter`].
     CounterAnnotation,
+    /// [`crate::Controller::congestion_header`].
+    CongestionHeader,
 }
 
 impl Verb {
@@ -223,17 +225,18 @@ impl Verb {
             Verb::ReportInterval => "a time between reports",
             Verb::RttAnnotation => "the round-trip time on each packet",
             Verb::CounterAnnotation => "a counter on each packet",
+            Verb::CongestionHeader => "a congestion header on each packet",
         }
     }
 
-    /// Whether `update` says this word. Annotations are in no update.
+    /// Whether `update` says this word. Annotations and headers are in no update.
     pub fn is_in(self, update: &Update) -> bool {
         match self {
             Verb::Discard => update.discard.is_some(),
             Verb::Probe => update.probe.is_some(),
             Verb::PacketsPerReport => matches!(update.receiver, Some(ReceiverRequest::PacketsPerReport(_))),
             Verb::ReportInterval => matches!(update.receiver, Some(ReceiverRequest::ReportInterval(_))),
-            Verb::RttAnnotation | Verb::CounterAnnotation => false,
+            Verb::RttAnnotation | Verb::CounterAnnotation | Verb::CongestionHeader => false,
         }
     }
 }

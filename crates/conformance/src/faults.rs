@@ -5,7 +5,7 @@ use paceline_cc::{
     PacketsReport, ReceiverReport, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable,
     Status, StreamId, TargetChange, TimeoutReason, Update, Verb,
 };
-use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, CongestionHeader, Ecn, Time, TimeDelta};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A fault that is built into a controller on purpose.
@@ -202,6 +202,10 @@ impl Controller for Altered {
 
     fn verbs(&self) -> &'static [Verb] {
         self.inner.verbs()
+    }
+
+    fn congestion_header(&self) -> Option<CongestionHeader> {
+        self.inner.congestion_header()
     }
 
     fn ce_response(&self) -> CeResponse {

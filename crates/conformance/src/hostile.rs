@@ -387,9 +387,13 @@ impl State {
         })
     }
 
-    /// A receiver half's message, loss intervals, or what an end host says of drops and acknowledgements.
+    /// Routers' answers, a receiver half's message, loss intervals, or what an end host says of drops and acknowledgements.
     fn other_report(&mut self, controller: &mut dyn Controller, script: &mut Script<'_>) -> Update {
         let kind = script.byte();
+        if kind < 32 {
+            let feedback = (kind > 3).then(|| f64::from_bits(script.any()));
+            return controller.on_report(self.now, &Report::Congestion(feedback));
+        }
         if kind < 160 {
             return controller.on_report(self.now, &Report::Receiver(receiver(script)));
         }

@@ -5,7 +5,7 @@ use paceline_cc::{
     ReceiverReport, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, Status, StreamId,
     TimeoutReason, Update, Verb,
 };
-use paceline_units::{Bitrate, Time, TimeDelta};
+use paceline_units::{Bitrate, CongestionHeader, Time, TimeDelta};
 
 /// All times are so much later to it.
 pub(crate) struct Shifted {
@@ -64,6 +64,10 @@ impl Controller for Shifted {
 
     fn verbs(&self) -> &'static [Verb] {
         self.inner.verbs()
+    }
+
+    fn congestion_header(&self) -> Option<CongestionHeader> {
+        self.inner.congestion_header()
     }
 
     fn ce_response(&self) -> CeResponse {

@@ -28,6 +28,7 @@ mod routes;
 mod runs;
 mod service;
 mod shaping;
+mod xcp;
 
 use crate::{
     Departure, Link, LinkConfig, LinkCounters, Offered, Planned, QueueConfig, QueueLimit, RateProcess,

@@ -1,6 +1,6 @@
 //! A link's view of a packet, and its word on it.
 
-use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bytes, CongestionHeader, Ecn, Time, TimeDelta};
 
 /// The facts that a link needs of the packets that it carries.
 pub trait Transit {
@@ -12,6 +12,11 @@ pub trait Transit {
     fn mark_ce(&mut self);
     /// Number of the packet's flow: what addresses and ports say on a real network.
     fn flow(&self) -> u64;
+    /// The congestion header, where it carries one, for a router to read and to write.
+    #[inline]
+    fn congestion(&mut self) -> Option<&mut CongestionHeader> {
+        None
+    }
 }
 
 impl<P: Transit> Transit for &mut P {
@@ -33,6 +38,11 @@ impl<P: Transit> Transit for &mut P {
     #[inline]
     fn flow(&self) -> u64 {
         (**self).flow()
+    }
+
+    #[inline]
+    fn congestion(&mut self) -> Option<&mut CongestionHeader> {
+        (**self).congestion()
     }
 }
 

@@ -528,7 +528,10 @@ impl<E: Ends> Flow<E> {
     /// Apart from copies, whose path is short.
     #[inline(never)]
     fn take_pooled(&mut self, now: Time, packet: &Packet, arrivals: &mut Vec<ReceivedPacket>) -> Follows {
-        let Some(data) = self.data.take(&packet.content) else { return Follows::Unknown };
+        let Some(mut data) = self.data.take(&packet.content) else { return Follows::Unknown };
+        if let Content::Headed(_, header) = packet.content {
+            data.set_congestion(header);
+        }
         self.take_unpacked(now, packet, data, arrivals)
     }
 

@@ -3,7 +3,7 @@
 use crate::transports::Content;
 use paceline_cc::StreamId;
 use paceline_link::Transit;
-use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bytes, CongestionHeader, Ecn, Time, TimeDelta};
 use std::collections::BTreeMap;
 
 /// A packet under way.
@@ -111,10 +111,14 @@ impl<P: Clone> PacketPool<P> {
         self.packets[slot.place() as usize].take()
     }
 
-    /// The same of a packet that a link copied: it stays until all of its copies came or were lost.
+    /// The same of a packet with a congestion header, and of one that a link copied: it stays until all of its copies came or were lost.
     #[cold]
     fn take_share(&mut self, content: &Content) -> Option<P> {
-        let Content::Shared(slot) = *content else { return None };
+        let slot = match *content {
+            Content::Headed(slot, _) if slot.halvings() == 0 => return self.take(&Content::Pooled(slot)),
+            Content::Shared(slot) | Content::Headed(slot, _) => slot,
+            _ => return None,
+        };
         let left = self.shared.entry(slot.place()).or_insert(WHOLE);
         *left -= WHOLE >> slot.halvings();
         if *left > 0 {
@@ -206,6 +210,7 @@ impl Packet {
         self.noise += HALVING;
         self.content = match self.content {
             Content::Pooled(slot) | Content::Shared(slot) => Content::Shared(slot.halved()),
+            Content::Headed(slot, header) => Content::Headed(slot.halved(), header),
             content => content,
         };
         Some(*self)
@@ -262,6 +267,11 @@ impl Transit for Packet {
     fn flow(&self) -> u64 {
         self.way() as u64
     }
+
+    #[inline]
+    fn congestion(&mut self) -> Option<&mut CongestionHeader> {
+        self.content.congestion()
+    }
 }
 
 /// A packet as a link's queue sees it: what the queue needs to know, and where the packet lies meanwhile.
@@ -273,6 +283,8 @@ pub struct Token {
     way: u32,
     /// ECN field of the packet, which the link may change.
     ecn: Ecn,
+    /// Congestion header of the packet, which the link may change.
+    congestion: Option<CongestionHeader>,
 }
 
 impl Transit for Token {
@@ -294,6 +306,11 @@ impl Transit for Token {
     #[inline]
     fn flow(&self) -> u64 {
         u64::from(self.way)
+    }
+
+    #[inline]
+    fn congestion(&mut self) -> Option<&mut CongestionHeader> {
+        self.congestion.as_mut()
     }
 }
 
@@ -318,14 +335,19 @@ impl QueuedPackets {
                 self.packets.len() as u32 - 1
             }
         };
-        Token { slot, size: packet.size, way: packet.way() as u32, ecn: packet.ecn }
+        let congestion = self.packets[slot as usize].congestion().copied();
+        Token { slot, size: packet.size, way: packet.way() as u32, ecn: packet.ecn, congestion }
     }
 
-    /// Takes a packet out, with the ECN field of its token.
+    /// Takes a packet out, with the ECN field and the congestion header of its token.
     #[inline]
     pub fn take(&mut self, token: &Token) -> Packet {
         self.free.push(token.slot);
-        Packet { ecn: token.ecn, ..self.packets[token.slot as usize] }
+        let mut packet = Packet { ecn: token.ecn, ..self.packets[token.slot as usize] };
+        if let (Some(from), Some(to)) = (token.congestion, packet.congestion()) {
+            *to = from;
+        }
+        packet
     }
 }
 

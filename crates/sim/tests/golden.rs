@@ -71,6 +71,12 @@ fn every_controller_under_every_profile() {
     }
 }
 
+#[test]
+fn xcp_over_its_router() {
+    let link = "rate = \"20Mbps\"\nqueue = { kind = \"xcp\" }";
+    insta::assert_snapshot!(trace_of("\"xcp\"", link, "off", "{ kind = \"bulk\" }"));
+}
+
 macro_rules! golden {
     ($($name:ident: $controller:ident, $link:ident, $ecn:literal;)*) => {
         $( #[test] fn $name() { insta::assert_snapshot!(trace($controller, $link, $ecn)); } )*

@@ -2,7 +2,7 @@
 
 use super::RecoveryKind;
 use super::scoreboard::{Sent, State};
-use super::segment::{Flags, Segment, unwrap};
+use super::segment::{Congestion, Flags, Segment, unwrap};
 use super::sender::{Phase, TcpSender};
 use paceline_cc::{Controller, PacketResult, PacketsReport, Recovery, Report, Status, StreamId};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
@@ -62,6 +62,11 @@ impl<C: Controller> TcpSender<C> {
             self.timer.set(None);
             return;
         }
+        if let Congestion::Feedback(feedback) = segment.congestion
+            && self.has_headers
+        {
+            self.tell_feedback(now, feedback);
+        }
         let odd = Flags::RST.0 | Flags::SYN.0;
         match self.acknowledged(segment) {
             Some(offset) if segment.flags.0 & odd == 0 => match self.config.recovery {
@@ -70,6 +75,13 @@ impl<C: Controller> TcpSender<C> {
             },
             _ => self.counters.ignored += 1,
         }
+    }
+
+    /// Tells of what routers wrote. An infinite sum has a header into which none did.
+    fn tell_feedback(&mut self, now: Time, feedback: f32) {
+        let feedback = Some(f64::from(feedback)).filter(|feedback| feedback.is_finite());
+        let update = self.controller.on_report(now, &Report::Congestion(feedback));
+        self.apply(now, update);
     }
 
     /// The answer to the SYN. Rare cases take copies, so that the common one stays out of memory.

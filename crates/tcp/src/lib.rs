@@ -32,6 +32,6 @@ pub use buffer::WrittenFrame;
 pub use config::{EcnSupport, TcpConfig};
 pub use paceline_cc::{EcnEcho, RecoveryKind};
 pub use receiver::TcpReceiver;
-pub use segment::{Flags, SackBlocks, Segment, TCP_HEADER};
+pub use segment::{Congestion, Flags, SackBlocks, Segment, TCP_HEADER};
 pub use sender::{TcpCounters, TcpSender};
 pub use timestamp::stamp;

@@ -1,7 +1,7 @@
 //! The end that receives: puts the stream together, and says what is there.
 
 use super::accurate_ecn::MarkCounter;
-use super::segment::{Flags, SackBlocks, Segment, unwrap};
+use super::segment::{Congestion, Flags, SackBlocks, Segment, unwrap};
 use super::timestamp::{Heard, Verdict};
 use super::{EcnEcho, TcpConfig, WrittenFrame};
 use paceline_cc::StreamId;
@@ -37,6 +37,8 @@ pub struct TcpReceiver {
     /// Flags of acknowledgements about marks.
     echo: Flags,
     marks: MarkCounter,
+    /// Word of the next acknowledgement on congestion headers.
+    congestion: Congestion,
     heard: Heard,
     window: u64,
     ignored: u64,
@@ -64,6 +66,7 @@ impl TcpReceiver {
             first: None,
             echo: Flags::NONE,
             marks: MarkCounter::NEW,
+            congestion: Congestion::None,
             heard: Heard::default(),
             window: config.receive_window(),
             ignored: 0,
@@ -130,6 +133,9 @@ impl TcpReceiver {
             return Bytes::ZERO;
         }
         self.note_mark(now, segment, ecn);
+        if let Congestion::Header(header) = segment.congestion {
+            self.add_feedback(header.feedback);
+        }
         if fin && self.fin.is_none() {
             self.fin = Some(end);
         }
@@ -240,6 +246,11 @@ impl TcpReceiver {
         }
     }
 
+    fn add_feedback(&mut self, feedback: f32) {
+        let before = if let Congestion::Feedback(sum) = self.congestion { sum } else { 0.0 };
+        self.congestion = Congestion::Feedback(before + feedback);
+    }
+
     #[inline]
     fn store(&mut self, now: Time, offset: u64, end: u64) -> Bytes {
         if offset == self.next && self.pieces.is_empty() {
@@ -318,7 +329,8 @@ impl TcpReceiver {
             self.heard.acknowledged = self.next;
             sack = sack.beside_a_timestamp();
         }
-        Segment { sack, ..self.segment(flags, self.config.initial_sequence.wrapping_add(1)) }
+        let congestion = std::mem::take(&mut self.congestion);
+        Segment { sack, congestion, ..self.segment(flags, self.config.initial_sequence.wrapping_add(1)) }
     }
 
     #[inline]

@@ -1,12 +1,12 @@
 //! TCP segments as structs: what the two ends exchange in every world.
 
-use paceline_units::Bytes;
+use paceline_units::{Bytes, CongestionHeader};
 
 /// Size of the TCP and IP headers that every segment counts on links; options are not counted.
 pub const TCP_HEADER: Bytes = Bytes::new(40);
 
 /// A segment of either direction. Data flows one way: what carries payload acknowledges nothing but the handshake.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Segment {
     /// Which connection of the flow it belongs to: 0 where there is one, counted round where there are many
     /// ([`super::transfers`]).
@@ -26,6 +26,8 @@ pub struct Segment {
     pub timestamp: u32,
     /// Selective acknowledgements (RFC 2018), and first the duplicate that arrived (RFC 2883).
     pub sack: SackBlocks,
+    /// Congestion header of data, or what acknowledgements say of those that came.
+    pub congestion: Congestion,
 }
 
 impl Segment {
@@ -34,6 +36,19 @@ impl Segment {
     pub fn size(&self) -> Bytes {
         TCP_HEADER + Bytes::new(u64::from(self.payload))
     }
+}
+
+/// The word of routers on a segment. It counts no bytes.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum Congestion {
+    /// The sender has no congestion header.
+    #[default]
+    None,
+    /// Data's header, into which routers write.
+    Header(CongestionHeader),
+    /// Sum of the feedback in the headers that came since the last acknowledgement, in bytes per second; infinite if no router wrote into
+    /// one of them.
+    Feedback(f32),
 }
 
 /// The control bits of a segment.
@@ -141,8 +156,8 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_is_small_since_it_is_copied_at_every_hop() {
-        assert!(size_of::<Segment>() <= 60, "{} bytes", size_of::<Segment>());
+    fn a_segment_is_small() {
+        assert!(size_of::<Segment>() <= 76, "{} bytes", size_of::<Segment>());
         let mut blocks = SackBlocks::none();
         (0..6).for_each(|n| blocks.push(n, n + 1));
         assert_eq!(blocks.iter().collect::<Vec<_>>(), [(0, 1), (1, 2), (2, 3), (3, 4)]);

@@ -87,6 +87,8 @@ pub struct TcpSender<C> {
     /// Whether the transfer of a file that ends may still complete.
     completes: bool,
     pub(super) mss: u64,
+    /// Whether data has congestion headers.
+    pub(super) has_headers: bool,
     pacer: Pacer,
     allowance: Allowance,
     /// Whether nothing may leave until something happens, as [`SendingEnd::poll_transmit`] has found.
@@ -103,6 +105,7 @@ impl<C: Controller> TcpSender<C> {
     pub fn new(controller: C, config: &TcpConfig, source: Source, connection: u16) -> TcpSender<C> {
         let completes = matches!(&source, Source::Bulk(bulk) if bulk.length().is_some());
         TcpSender {
+            has_headers: controller.verbs().contains(&Verb::CongestionHeader),
             controller,
             config: *config,
             connection,
@@ -387,7 +390,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
     type Data = Segment;
     type Returning = Segment;
     /// A stream of bytes drops nothing that was written, and has no padding; its acknowledgements are set by [`TcpConfig`].
-    const EXECUTES: &'static [Verb] = &[];
+    const EXECUTES: &'static [Verb] = &[Verb::CongestionHeader];
 
     fn start(&mut self, now: Time) {
         self.rests = false;

@@ -1,7 +1,7 @@
 //! The next segments to leave: new ones and retransmissions, as window, recovery and the other end's window let them.
 
 use super::scoreboard::State;
-use super::segment::{Flags, Segment, TCP_HEADER};
+use super::segment::{Congestion, Flags, Segment, TCP_HEADER};
 use super::sender::{Phase, STREAM, TcpSender};
 use super::timestamp::stamp;
 use super::{EcnEcho, RecoveryKind};
@@ -64,6 +64,12 @@ impl<C: Controller> TcpSender<C> {
         Segment { connection: self.connection, flags: Flags::ACK, timestamp, ..Segment::default() }
     }
 
+    /// The congestion header of a segment that carries data.
+    fn congestion(&self) -> Congestion {
+        let header = if self.has_headers { self.controller.congestion_header() } else { None };
+        header.map_or(Congestion::None, Congestion::Header)
+    }
+
     /// The sequence number of the byte at `offset`.
     #[inline]
     fn sequence(&self, offset: u64) -> u32 {
@@ -85,8 +91,8 @@ impl<C: Controller> TcpSender<C> {
         if self.config.one_sample {
             self.timer.time_segment(number, now);
         }
-        let segment =
-            Segment { flags, sequence: self.sequence(offset), payload: payload as u32, ..self.empty(now) };
+        let (sequence, congestion) = (self.sequence(offset), self.congestion());
+        let segment = Segment { flags, sequence, payload: payload as u32, congestion, ..self.empty(now) };
         let idle = self.buffer.written == self.board.end_offset;
         self.tell_sent(now, number, segment.size(), idle);
         transmit(segment, self.config.ect, queued)
@@ -191,6 +197,7 @@ impl<C: Controller> TcpSender<C> {
             flags: self.ecn.flags().and_if(sent.last, Flags::FIN),
             sequence: self.sequence(sent.start),
             payload: sent.payload,
+            congestion: self.congestion(),
             ..self.empty(now)
         };
         // RFC 3168 section 6.1.5: what is sent again is not ECN-capable.

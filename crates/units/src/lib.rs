@@ -6,6 +6,7 @@
 
 extern crate alloc;
 
+mod congestion;
 mod ecn;
 pub mod param;
 mod quantity;
@@ -15,6 +16,7 @@ mod stack;
 pub mod text;
 mod time;
 
+pub use congestion::CongestionHeader;
 pub use ecn::{Ecn, EcnMode};
 pub use quantity::{Bitrate, Bytes};
 #[cfg(feature = "random")]

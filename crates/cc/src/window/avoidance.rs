@@ -2,9 +2,9 @@
 //! congestion event leaves of it. A law of this kind is a [`Rule`]; slow start, timeouts, undoing and unused windows are here.
 
 use super::{Ack, Cause, Law, Window, WindowGrowth, WindowPacing};
-use crate::StateVariable;
+use crate::{StateVariable, Verb};
 use core::fmt::Debug;
-use paceline_units::{Time, TimeDelta, params};
+use paceline_units::{CongestionHeader, Time, TimeDelta, params};
 
 params! {
     /// The constants that all these laws share.
@@ -50,6 +50,20 @@ pub trait Rule: Clone + Debug {
     /// Recovery is over.
     fn on_recovered(&mut self, now: Time) {
         let _ = now;
+    }
+
+    /// As [`Law::VERBS`].
+    const VERBS: &'static [Verb] = &[];
+
+    /// As [`Law::congestion_header`].
+    fn congestion_header(&self, window: &Window) -> Option<CongestionHeader> {
+        let _ = window;
+        None
+    }
+
+    /// As [`Law::on_congestion_header`].
+    fn on_congestion_header(&mut self, feedback: Option<f64>) {
+        let _ = feedback;
     }
 
     /// The law's estimate of the queue delay.
@@ -105,6 +119,15 @@ impl<R: Rule> Avoidance<R> {
 impl<R: Rule> Law for Avoidance<R> {
     type Params = R::Params;
     type Note = ();
+    const VERBS: &'static [Verb] = R::VERBS;
+
+    fn congestion_header(&self, window: &Window) -> Option<CongestionHeader> {
+        self.rule.congestion_header(window)
+    }
+
+    fn on_congestion_header(&mut self, feedback: Option<f64>) {
+        self.rule.on_congestion_header(feedback);
+    }
 
     fn new(params: &R::Params, window: &mut Window) -> Avoidance<R> {
         let (rule, params) = R::new(params);

@@ -31,8 +31,8 @@ pub use search::SearchParams;
 pub use sender::WindowSender;
 pub use state::{Window, WindowPacing};
 
-use crate::{Assigned, Marking, PacketResult, SentPacket, StateVariable};
-use paceline_units::{Bitrate, Time, TimeDelta};
+use crate::{Assigned, Marking, PacketResult, SentPacket, StateVariable, Verb};
+use paceline_units::{Bitrate, CongestionHeader, Time, TimeDelta};
 
 /// Reason for a reduction of the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,6 +88,20 @@ pub trait Law: Sized {
 
     /// Whether the law is told which packets were lost ([`Law::on_packet_lost`]).
     const HEARS_LOST_PACKETS: bool = false;
+
+    /// As [`crate::Controller::verbs`].
+    const VERBS: &'static [Verb] = &[];
+
+    /// The congestion header of the packet that is about to leave.
+    fn congestion_header(&self, window: &Window) -> Option<CongestionHeader> {
+        let _ = window;
+        None
+    }
+
+    /// The routers' answer to the packets of the next acknowledgement ([`crate::Report::Congestion`]).
+    fn on_congestion_header(&mut self, feedback: Option<f64>) {
+        let _ = feedback;
+    }
 
     /// The share that coupling is told ([`crate::Controller::share`]), if it is not the window.
     fn share(&self) -> Option<Assigned> {

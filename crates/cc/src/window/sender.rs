@@ -6,9 +6,9 @@ use crate::FlowSetup;
 use crate::spread::Spread;
 use crate::{
     Assigned, CeResponse, Controller, Marking, Offered, Pacing, PacketsReport, Recovery, Report,
-    SendQueueState, SentPacket, Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update,
+    SendQueueState, SentPacket, Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update, Verb,
 };
-use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_units::{Bytes, CongestionHeader, Time, TimeDelta};
 
 /// One stream of packets, all of which arrive in the end because the transport sends them again.
 const STREAM: StreamId = StreamId(0);
@@ -241,9 +241,20 @@ impl<L: Law> Controller for WindowSender<L> {
 
     #[inline(always)]
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
-        let Report::Packets(report) = report else { return Update::none() };
-        self.on_packets(now, report);
+        match report {
+            Report::Packets(report) => self.on_packets(now, report),
+            Report::Congestion(feedback) => self.law.on_congestion_header(*feedback),
+            Report::Receiver(_) | Report::Ccid(_) => return Update::none(),
+        }
         self.answer()
+    }
+
+    fn verbs(&self) -> &'static [Verb] {
+        L::VERBS
+    }
+
+    fn congestion_header(&self) -> Option<CongestionHeader> {
+        self.law.congestion_header(&self.window)
     }
 
     fn on_recovery(&mut self, now: Time, recovery: Recovery) -> Update {

@@ -107,6 +107,7 @@ impl Controller for StandIn {
                 self.under_way.clear();
                 return self.answer();
             }
+            Report::Congestion(_) => return self.answer(),
             Report::Ccid(CcidReport::LossIntervals(report)) => {
                 self.intervals.push(report.intervals.len());
                 self.intervals.truncate(1000);

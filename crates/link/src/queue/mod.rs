@@ -8,6 +8,7 @@ pub(crate) mod fq_codel;
 pub(crate) mod packet_queue;
 pub(crate) mod pie;
 pub(crate) mod red;
+pub(crate) mod xcp;
 
 pub use codel::CoDelConfig;
 pub use droptail::DropTailConfig;
@@ -15,6 +16,7 @@ pub use dualpi2::{DualPi2Config, Scheduler};
 pub use fq_codel::FqCoDelConfig;
 pub use pie::{DelayEstimate, PieConfig};
 pub use red::RedConfig;
+pub use xcp::XcpConfig;
 
 use crate::FactorOverTime;
 use crate::config::{QueueLimit, ResolvedLimit};
@@ -323,6 +325,8 @@ disciplines! {
     Pie("pie", PieConfig => pie::Pie<P>),
     /// A queue for L4S beside one for the rest, coupled so that flows of both get alike.
     DualPi2("dualpi2", DualPi2Config => dualpi2::DualPi2<P>),
+    /// Drop-tail of an XCP router, which writes into the congestion headers of packets by how much their senders may change their rates.
+    Xcp("xcp", XcpConfig => xcp::Xcp<P>),
     /// Drop-tail with real departures: the oracle of the predicted one.
     #[cfg(test)]
     Fifo("fifo", crate::tests::fifo::FifoConfig => crate::tests::fifo::Fifo<P>),

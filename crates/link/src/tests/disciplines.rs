@@ -193,7 +193,9 @@ fn random_queues_are_worth_testing() {
     }
     for kind in managed() {
         let [changed, departed, marked, dropped] = seen[kind];
-        assert!(changed > 20 && departed > 1000 && marked > 10 && dropped > 10, "{kind}: {:?}", seen[kind]);
+        // XCP's router writes into headers and marks nothing.
+        let marks = marked > 10 || kind == "xcp";
+        assert!(changed > 20 && departed > 1000 && marks && dropped > 10, "{kind}: {:?}", seen[kind]);
     }
 }
 

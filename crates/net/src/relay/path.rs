@@ -7,7 +7,7 @@ use super::packet::RelayedPacket;
 use crate::NetError;
 use crate::queue::TimedQueue;
 use paceline_cc::StreamId;
-use paceline_link::{Arrival, Departure, Link, LinkConfig, Offered};
+use paceline_link::{Arrival, Departure, Link, LinkConfig, Offered, QueueConfig};
 use paceline_metrics::{LinkRecorder, Ticker};
 use paceline_scenario::Scenario;
 use paceline_units::{Time, TimeDelta};
@@ -43,6 +43,12 @@ impl LinkPath {
     pub fn new(scenario: &Scenario, places: &[usize], configs: &[LinkConfig]) -> Result<LinkPath, NetError> {
         let hop = |place: &usize| {
             let name = &scenario.links[*place].name;
+            if let QueueConfig::Xcp(_) = configs[*place].queue {
+                let what = format!(
+                    "link {name} has the queue xcp, which writes into congestion headers, and datagrams carry none: expected another queue"
+                );
+                return Err(NetError::Unsupported { what });
+            }
             let link = Link::new(configs[*place].clone(), scenario.seed, name).map_err(NetError::Link)?;
             let recorder = scenario.link_recorder(name);
             let ticker = recorder.ticker();
@@ -186,6 +192,21 @@ mod tests {
         // 325,000 B are room for 258 packets of 1256 B if each before gave back what it took.
         let next = |_| memory.packet(Time::ZERO, &[0; 1000], Ecn::NotEct, Bytes::ZERO);
         assert_eq!((0..300).map_while(next).collect::<Vec<_>>().len(), 258);
+    }
+
+    #[test]
+    fn a_router_that_writes_into_headers_is_refused() {
+        let text = "duration = \"2s\"\n[links.l]\nrate = \"1Mbps\"\nqueue = { kind = \"xcp\" }\n\
+                    [flows.f]\nsource = { kind = \"bulk\" }\npath = [\"l\"]\ncontroller = \"scream\"\n";
+        let loaded =
+            load(&Origin { text, file: "relay.toml", sets: &[] }, &Loader::default()).expect("right");
+        let flow = ChosenFlow::of(&loaded, None).expect("the only one");
+        let refused = LinkPath::new(flow.scenario, &flow.parts.path, &loaded.parts.links).err();
+        let message = refused.expect("no header there").to_string();
+        assert!(
+            message.contains("link l has the queue xcp") && message.contains("another queue"),
+            "{message}"
+        );
     }
 
     /// The relay's links change and damage as the simulator's do: it is the same code.

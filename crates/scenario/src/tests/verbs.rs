@@ -38,6 +38,10 @@ fn refused(transport: &str, kind: &str, verbs: &[Verb]) -> Vec<Verb> {
 #[test]
 fn what_a_transport_cannot_execute_is_refused_by_name() {
     let verbs = [Verb::Probe, Verb::ReportInterval, Verb::CounterAnnotation];
+    let headers = [Verb::CongestionHeader];
+    assert_eq!(refused("tcp", "xcp", &headers), []);
+    assert_eq!(refused("rtp", "scream", &headers), headers);
+    assert_eq!(refused("dccp", "ccid2", &headers), headers);
     assert_eq!(refused("rtp", "scream", &verbs), []);
     assert_eq!(refused("udp", "rap", &verbs), [Verb::Probe, Verb::CounterAnnotation]);
     assert_eq!(refused("dccp", "ccid2", &verbs), [Verb::Probe, Verb::ReportInterval]);

@@ -22,7 +22,7 @@ use paceline_cc::{NoReceiverHalf, StreamId};
 use paceline_ends::{ReceivingEnd, SendingEnd};
 use paceline_scenario::assembly::FlowParts;
 use paceline_scenario::transports::{DccpParts, EndsParts, Halves, RtpParts, TcpParts, UdpParts};
-use paceline_units::Time;
+use paceline_units::{CongestionHeader, Time};
 use rtp::{Media, PlainReport, Rtp};
 use std::fmt::Debug;
 use tcp::{Conversations, PlainSegment, Tcp, Transfers};
@@ -54,6 +54,8 @@ pub trait Travels: Clone {
     fn unpack(content: &Content, pool: &mut PacketPool<Self>) -> Option<Self> {
         Self::copied(content).or_else(|| pool.take(content))
     }
+    /// Takes over the congestion header with which its place in the pool travelled.
+    fn set_congestion(&mut self, _header: CongestionHeader) {}
     /// The part of a frame that it carries, where it says so.
     fn media(&self) -> Option<MediaUnit> {
         None
@@ -139,6 +141,8 @@ macro_rules! transports {
             Pooled(Slot),
             /// The same of one that a link copied.
             Shared(Slot),
+            /// The same of either with the packet's congestion header, into which routers write.
+            Headed(Slot, CongestionHeader),
         }
 
         impl Content {
@@ -146,7 +150,7 @@ macro_rules! transports {
             pub fn number(&self) -> u64 {
                 match self {
                     $($( Content::$copy(copy) => copy.number(), )+)*
-                    Content::Pooled(slot) | Content::Shared(slot) => slot.number(),
+                    Content::Pooled(slot) | Content::Shared(slot) | Content::Headed(slot, _) => slot.number(),
                 }
             }
 
@@ -156,8 +160,14 @@ macro_rules! transports {
             pub fn data(&self) -> Option<StreamId> {
                 match self {
                     $($( Content::$copy(copy) => copy.data(), )+)*
-                    Content::Pooled(slot) | Content::Shared(slot) => slot.data(),
+                    Content::Pooled(slot) | Content::Shared(slot) | Content::Headed(slot, _) => slot.data(),
                 }
+            }
+
+            /// The congestion header, where it has one.
+            #[inline]
+            pub fn congestion(&mut self) -> Option<&mut CongestionHeader> {
+                if let Content::Headed(_, header) = self { Some(header) } else { None }
             }
 
             /// Gives it the number of the packet that comes so many after it in a run.
@@ -165,7 +175,7 @@ macro_rules! transports {
             pub fn number_on(&mut self, packets: u64) {
                 match self {
                     $($( Content::$copy(copy) => copy.number_on(packets), )+)*
-                    Content::Pooled(_) | Content::Shared(_) => {}
+                    Content::Pooled(_) | Content::Shared(_) | Content::Headed(..) => {}
                 }
             }
         }

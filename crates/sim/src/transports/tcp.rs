@@ -10,8 +10,8 @@ use paceline_scenario::assembly::FlowParts;
 use paceline_scenario::transports::{ByteStream, TcpParts};
 use paceline_tcp::conversations::{ConversationsReceiver, ConversationsSender};
 use paceline_tcp::transfers::{TransfersReceiver, TransfersSender};
-use paceline_tcp::{Flags, SackBlocks, Segment, TcpConfig, TcpReceiver, TcpSender, stamp};
-use paceline_units::Time;
+use paceline_tcp::{Congestion, Flags, SackBlocks, Segment, TcpConfig, TcpReceiver, TcpSender, stamp};
+use paceline_units::{CongestionHeader, Time};
 use paceline_wire::tcp::{self, TcpHeader, TcpOption};
 use std::marker::PhantomData;
 
@@ -110,7 +110,11 @@ impl Travels for Segment {
             Some(segment) => Content::Segment(segment),
             None => {
                 let data = (self.payload > 0).then_some(StreamId(0));
-                Content::Pooled(pool.insert(self, data))
+                let (congestion, slot) = (self.congestion, pool.insert(self, data));
+                match congestion {
+                    Congestion::Header(header) => Content::Headed(slot, header),
+                    Congestion::None | Congestion::Feedback(_) => Content::Pooled(slot),
+                }
             }
         }
     }
@@ -118,6 +122,10 @@ impl Travels for Segment {
     #[inline]
     fn copied(content: &Content) -> Option<Segment> {
         if let Content::Segment(segment) = content { Some(segment.segment()) } else { None }
+    }
+
+    fn set_congestion(&mut self, header: CongestionHeader) {
+        self.congestion = Congestion::Header(header);
     }
 
     fn spell(&self, sent: Time, way: &mut Way<'_>, out: &mut Vec<u8>) {
@@ -174,7 +182,7 @@ impl Ends for Conversations {
     type Receiver = ConversationsReceiver<AnyController>;
 }
 
-/// [`Segment`] without selective acknowledgements.
+/// [`Segment`] without selective acknowledgements and congestion header.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainSegment {
     sequence: u32,
@@ -190,9 +198,18 @@ impl PlainSegment {
     /// The segment as it travels; absent if it has selective acknowledgements.
     #[inline]
     pub fn of(segment: &Segment) -> Option<PlainSegment> {
-        let Segment { connection, flags, sequence, acknowledgment, window, payload, timestamp, ref sack } =
-            *segment;
-        sack.is_empty().then_some(PlainSegment {
+        let Segment {
+            connection,
+            flags,
+            sequence,
+            acknowledgment,
+            window,
+            payload,
+            timestamp,
+            ref sack,
+            congestion,
+        } = *segment;
+        (sack.is_empty() && congestion == Congestion::None).then_some(PlainSegment {
             sequence,
             acknowledgment,
             window,
@@ -207,8 +224,8 @@ impl PlainSegment {
     #[inline]
     pub fn segment(self) -> Segment {
         let PlainSegment { sequence, acknowledgment, window, payload, timestamp, connection, flags } = self;
-        let sack = SackBlocks::none();
-        Segment { connection, flags, sequence, acknowledgment, window, payload, timestamp, sack }
+        let (sack, congestion) = (SackBlocks::none(), Congestion::None);
+        Segment { connection, flags, sequence, acknowledgment, window, payload, timestamp, sack, congestion }
     }
 }
 

@@ -54,6 +54,7 @@ mod urcp;
 mod urcp_held_out;
 mod video_models;
 mod world;
+mod xcp;
 
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;

@@ -49,7 +49,16 @@ fn segment() -> impl Strategy<Value = Segment> {
         |(connection, flags, sequence, acknowledgment, window, payload, begin, end)| {
             let mut sack = SackBlocks::none();
             sack.push(begin, end);
-            Segment { connection, flags, sequence, acknowledgment, window, payload, timestamp: 0, sack }
+            Segment {
+                connection,
+                flags,
+                sequence,
+                acknowledgment,
+                window,
+                payload,
+                sack,
+                ..Segment::default()
+            }
         },
     )
 }

@@ -15,7 +15,16 @@ fn segment() -> impl Strategy<Value = Segment> {
             let mut sack = SackBlocks::none();
             blocks.into_iter().for_each(|(begin, end)| sack.push(begin, end));
             let (timestamp, flags) = (window % 1000, Flags(flags).and(Flags::ACK));
-            Segment { connection: 0, flags, sequence, acknowledgment, window, payload, timestamp, sack }
+            Segment {
+                flags,
+                sequence,
+                acknowledgment,
+                window,
+                payload,
+                timestamp,
+                sack,
+                ..Segment::default()
+            }
         })
 }
 
@@ -163,16 +172,7 @@ fn a_receiver_that_takes_everything_back_gets_it_again_one_window_at_a_time() {
     let mut sack = SackBlocks::none();
     sack.push(1, 1 + 10 * 960);
     let flags = Flags::ACK;
-    let told = Segment {
-        connection: 0,
-        flags,
-        sequence: 1,
-        acknowledgment: 1,
-        window: 1 << 30,
-        payload: 0,
-        timestamp: 0,
-        sack,
-    };
+    let told = Segment { flags, sequence: 1, acknowledgment: 1, window: 1 << 30, sack, ..Segment::default() };
     net.inject_ack(&told);
     let sent = net.sent.len();
     assert_eq!(sent, 21, "ten, and when they were told to have arrived a window more");
@@ -196,17 +196,7 @@ fn a_connection_may_be_refused() {
         net.ack_rule = Box::new(|n, _| if n == 0 { Action::Dropped } else { Action::Arrives });
         let mut net = net.started();
         net.run(at(60));
-        let sack = SackBlocks::none();
-        net.inject_ack(&Segment {
-            connection: 0,
-            flags,
-            sequence: 0,
-            acknowledgment,
-            window: 0,
-            payload: 0,
-            timestamp: 0,
-            sack,
-        });
+        net.inject_ack(&Segment { flags, acknowledgment, ..Segment::default() });
         net.run(at(60_000));
         assert_eq!(net.received, if refused { 0 } else { 2_000 }, "{flags:?} {acknowledgment}");
     }
@@ -220,16 +210,7 @@ fn what_was_never_sent_cannot_be_acknowledged() {
     let told = |acknowledgment: u32, flags: Flags, blocks: &[(u32, u32)]| {
         let mut sack = SackBlocks::none();
         blocks.iter().for_each(|(begin, end)| sack.push(*begin, *end));
-        Segment {
-            connection: 0,
-            flags,
-            sequence: 1,
-            acknowledgment,
-            window: 1 << 30,
-            payload: 0,
-            timestamp: 0,
-            sack,
-        }
+        Segment { flags, sequence: 1, acknowledgment, window: 1 << 30, sack, ..Segment::default() }
     };
     let first = net.acks.last().expect("some").1.acknowledgment;
     // Far ahead; half the number space behind; a SYN; another connection; blocks reversed, empty, beyond, below.
@@ -256,14 +237,10 @@ fn a_receiver_answers_what_is_out_of_the_window_and_stores_nothing_of_it() {
     let config = TcpConfig { max_window: Some(Bytes::new(10_000)), ..config(KINDS[3]) };
     let mut receiver = TcpReceiver::new(&config, 0);
     let data = |sequence: u32, payload: u32, flags: Flags| Segment {
-        connection: 0,
         flags,
         sequence,
-        acknowledgment: 0,
-        window: 0,
         payload,
-        timestamp: 0,
-        sack: SackBlocks::none(),
+        ..Segment::default()
     };
     // In order, beyond the window, the same again, overlapping, and a hole.
     type Case = (u32, u32, u64, u32, &'static [(u32, u32)]);

@@ -14,9 +14,10 @@ use paceline_ends::SendingEnd;
 use paceline_ends::{PathFacts, ReceivingEnd, Transmit};
 use paceline_media::{Bulk, BulkParams, Cbr, CbrParams, Source};
 use paceline_tcp::{
-    EcnEcho, EcnSupport, Flags, RecoveryKind, SackBlocks, Segment, TcpConfig, TcpReceiver, TcpSender, stamp,
+    Congestion, EcnEcho, EcnSupport, Flags, RecoveryKind, SackBlocks, Segment, TcpConfig, TcpReceiver,
+    TcpSender, stamp,
 };
-use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bytes, CongestionHeader, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;
 
 /// Far more packets than any window here: a sender that sends as many at one time never stops.
@@ -330,6 +331,15 @@ impl<C: Controller> Pair<C> {
                 _ => stamp(self.now),
             },
             sack,
+            congestion: match script.byte() {
+                0 => Congestion::Feedback(f32::from_bits(script.word())),
+                1 => Congestion::Header(CongestionHeader {
+                    rtt: f32::from_bits(script.word()),
+                    spacing: f32::from_bits(script.word()),
+                    feedback: f32::from_bits(script.word()),
+                }),
+                _ => Congestion::None,
+            },
         }
     }
 

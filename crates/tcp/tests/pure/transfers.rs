@@ -295,4 +295,5 @@ const EMPTY: Segment = Segment {
     payload: 0,
     timestamp: 0,
     sack: paceline_tcp::SackBlocks::none(),
+    congestion: paceline_tcp::Congestion::None,
 };

@@ -57,7 +57,9 @@ impl Controller for Ccid2 {
             }
             Report::Ccid(CcidReport::AckPath(AckPathReport { lost: 0, marked: 0 })) => {}
             Report::Ccid(CcidReport::AckPath(_)) => self.ack_ratio.on_acks_lost(self.window.cwnd),
-            Report::Receiver(_) | Report::Ccid(CcidReport::LossIntervals(_)) => return Update::none(),
+            Report::Receiver(_) | Report::Congestion(_) | Report::Ccid(CcidReport::LossIntervals(_)) => {
+                return Update::none();
+            }
         }
         self.answer(now)
     }

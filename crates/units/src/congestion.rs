@@ -1,0 +1,20 @@
+//! The congestion header of a packet (Katabi, Handley and Rohrs 2002): a sender tells the routers of its flow, and they write into it.
+
+/// A sender's round trip and window on a packet, and the routers' answer.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CongestionHeader {
+    /// The sender's smoothed round trip in seconds; 0 before the first sample.
+    pub rtt: f32,
+    /// The sender's round trip over its window in packets, in seconds: the time from one packet to the next.
+    pub spacing: f32,
+    /// Change of the sender's rate in bytes per second. Each router lowers it to what it gives; infinite until one has spoken.
+    pub feedback: f32,
+}
+
+impl CongestionHeader {
+    /// The header of a sender that takes whatever the routers give.
+    #[inline]
+    pub const fn asking(rtt: f32, spacing: f32) -> CongestionHeader {
+        CongestionHeader { rtt, spacing, feedback: f32::INFINITY }
+    }
+}
