@@ -8,8 +8,8 @@ use crate::{
     ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState, SentPacket, SentRun,
     Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, TransportNeeds, Update, Verb,
     bbr, bbr3, bic, binomial, cdg, compound, copa, cubic, dctcp, fast, fixed, gaimd, gcc, highspeed, htcp,
-    hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, reno, scalable, scream, scream_v2, tempo, tfrc,
-    um, uncontrolled, urcp, vegas, veno, westwood, yeah,
+    hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, reno, scalable, scream, scream_v2, sctp, tempo,
+    tfrc, um, uncontrolled, urcp, vegas, veno, westwood, yeah,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -249,6 +249,8 @@ controllers! {
     LedbatPp("ledbat-pp", ledbat_pp::LedbatPp, Steers::ByteStream),
     /// Copa (2018): the window moves towards a rate of one packet for each delta times the queue delay
     Copa("copa", copa::Copa, Steers::ByteStream),
+    /// SCTP's window (RFC 9260, no text at hand): slow start and avoidance by bytes, half after a loss
+    Sctp("sctp", sctp::Sctp, Steers::ByteStream),
 }
 
 /// The parameters that say the least, the first and the highest target bitrate.

@@ -3,6 +3,7 @@
 use crate::spec::ControllerSpec;
 use crate::transports::{Configured, DccpSpec};
 use paceline_cc::{ControllerParams, Steers};
+use paceline_sctp::SctpConfig;
 use paceline_tcp::TcpConfig;
 use paceline_units::EcnMode;
 use paceline_units::param::ParamSet;
@@ -25,6 +26,7 @@ fn every_profile_has_the_settings_of_its_stack() {
         let (kind, spec) = (params.kind(), ControllerSpec { profile: profile.into(), params });
         let (steers, needs) = (spec.params.steers(), spec.params.needs());
         let connection = match steers {
+            Steers::ByteStream if kind == "sctp" => changes::<SctpConfig>(&Configured::usual(&spec)),
             Steers::ByteStream => changes::<TcpConfig>(&Configured::usual(&spec)),
             Steers::Ccid(_) => changes::<DccpSpec>(&Configured::usual(&spec)),
             Steers::Media | Steers::Datagrams | Steers::Unreported => String::new(),
@@ -32,7 +34,7 @@ fn every_profile_has_the_settings_of_its_stack() {
         let ecn = Some(spec.usual_ecn()).filter(|ecn| *ecn != EcnMode::Off);
         let settings =
             format!("{connection}{}", ecn.map_or(String::new(), |ecn| format!(" ecn={}", ecn.name())));
-        let first = known.entry(format!("{steers:?} {needs:?} {:?}", spec.stack())).or_insert_with(|| {
+        let first = known.entry(format!("{steers:?} {needs:?} {:?} {}", spec.stack(), kind == "sctp")).or_insert_with(|| {
             writeln!(listed, "{kind} {profile}:{settings}").expect("a text");
             settings.clone()
         });
