@@ -7,11 +7,11 @@ use paceline_units::{Bytes, Stack, TimeDelta, names, params};
 names! {
     /// Which messages a message waits for before it is delivered.
     pub enum Order {
-        /// All that were sent before it, on whatever stream: all share one stream of the association, as over TCP.
+        /// Earlier messages of every stream: all share one stream of the association, as over TCP.
         Association = "association",
-        /// Those of its own stream that were sent before it.
+        /// Earlier messages of its own stream.
         Streams = "streams",
-        /// None: messages are unordered.
+        /// No other message: messages are unordered.
         None = "none",
     }
 }

@@ -1,4 +1,4 @@
-//! What is to be sent: the messages of each stream, cut into chunks.
+//! The send queues: messages of each stream, cut into chunks.
 
 use super::{DataChunk, Order, SCTP_HEADER};
 use paceline_cc::{Limits, StreamId};

@@ -77,7 +77,7 @@ pub struct Sack {
 /// A packet of the end that receives data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Backward {
-    /// What arrived.
+    /// Chunks that arrived.
     Sack(Sack),
     /// A HEARTBEAT ACK, with what the HEARTBEAT said (section 3.3.6).
     HeartbeatAck(Time),

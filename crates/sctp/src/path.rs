@@ -109,7 +109,7 @@ impl Path {
 
     /// A HEARTBEAT of `sent` was answered.
     pub fn on_beat_answered(&mut self, now: Time, sent: Time) {
-        // What was never sent is not answered.
+        // A HEARTBEAT that was never sent has no answer.
         if self.answer_until.take().is_some() && sent <= now {
             self.rto.sample(now - sent);
             self.on_answer();

@@ -65,7 +65,7 @@ impl Reassembly {
         (self.held, self.dropped) = (self.held - dropped, self.dropped + dropped);
         for (id, ssn) in skipped {
             let stream = self.streams.entry(*id).or_default();
-            // One that is behind what was delivered says nothing.
+            // A number behind what was delivered says nothing.
             if (ssn.wrapping_sub(stream.next) as i16) < 0 {
                 continue;
             }

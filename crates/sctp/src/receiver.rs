@@ -111,7 +111,7 @@ impl SctpReceiver {
         }
     }
 
-    /// RFC 3758 section 3.6. One that is ahead of all that may be outstanding is ignored.
+    /// RFC 3758 section 3.6. A number ahead of all that may be outstanding is ignored.
     fn take_forward(&mut self, now: Time, forward: &ForwardTsn) {
         let last = unwrap_u32(self.next, forward.cumulative.wrapping_sub(self.config.initial_tsn));
         let until = last.map(|last| last + 1).filter(|until| *until <= self.next + MOST_AHEAD);

@@ -7,7 +7,7 @@ use paceline_cc::{Controller, PacketResult, PacketsReport, Recovery, Report, Sta
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::unwrap_u32;
 
-/// What a SACK tells.
+/// Summary of a SACK, gathered while it is read.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
     /// One more than the highest number that is newly acknowledged; 0 without any.
@@ -23,7 +23,7 @@ struct News {
 }
 
 impl<C: Controller> SctpSender<C> {
-    /// A SACK arrived. One that cannot be changes nothing.
+    /// A SACK arrived. An impossible one changes nothing.
     pub(super) fn take_sack(&mut self, now: Time, sack: &Sack) {
         let (first, next) = (self.outstanding.first(), self.outstanding.next());
         let told = unwrap_u32(first, sack.cumulative.wrapping_sub(self.config.initial_tsn).wrapping_add(1));

@@ -221,7 +221,7 @@ impl<C: Controller> SctpSender<C> {
         }
     }
 
-    /// Gives up the message of which this is a chunk. One that was not sent whole gets an end, which the receiver never sees: it has to be told
+    /// Gives up the message of which this is a chunk. A message that was not sent whole gets an end, which the receiver never sees: it has to be told
     /// even if all that was sent arrives (RFC 3758 section 3.5).
     fn abandon(&mut self, now: Time, number: u64) {
         let message = self.outstanding.message(number);

@@ -34,10 +34,12 @@ fn every_profile_has_the_settings_of_its_stack() {
         let ecn = Some(spec.usual_ecn()).filter(|ecn| *ecn != EcnMode::Off);
         let settings =
             format!("{connection}{}", ecn.map_or(String::new(), |ecn| format!(" ecn={}", ecn.name())));
-        let first = known.entry(format!("{steers:?} {needs:?} {:?} {}", spec.stack(), kind == "sctp")).or_insert_with(|| {
-            writeln!(listed, "{kind} {profile}:{settings}").expect("a text");
-            settings.clone()
-        });
+        let first = known
+            .entry(format!("{steers:?} {needs:?} {:?} {}", spec.stack(), kind == "sctp"))
+            .or_insert_with(|| {
+                writeln!(listed, "{kind} {profile}:{settings}").expect("a text");
+                settings.clone()
+            });
         assert_eq!(*first, settings, "{kind} {profile}");
     }
     assert_eq!(listed, LISTED, "{listed}");

@@ -86,7 +86,7 @@ proptest! {
         net.run(at(1_000_000));
         prop_assert_eq!((net.receiver.held(), net.sender.in_flight()), (Bytes::ZERO, Bytes::ZERO));
         let shown = net.displayed.len() as u64;
-        // What waits when a flow is stopped is dropped; a copy may arrive of what was given up.
+        // The queue is dropped when a flow is stopped; a copy may arrive of what was given up.
         let frames = net.sender.frames();
         prop_assert!(shown <= frames.captured);
         prop_assert!(net.displayed.iter().all(|(_, _, frame)| [size, 700].contains(&frame.bytes.as_u64())));

@@ -3,8 +3,17 @@
 use crate::world::{count, flow, run};
 
 /// Mbit/s on the link of one association under `profile`.
-fn rate(profile: &str, (mbps, rtt_ms, queue): (u64, u64, u64), loss: f64, (seconds, seed): (u64, u64)) -> f64 {
-    let lossy = if loss > 0.0 { format!("loss = {{ kind = \"bernoulli\", ratio = {loss} }}\n") } else { String::new() };
+fn rate(
+    profile: &str,
+    (mbps, rtt_ms, queue): (u64, u64, u64),
+    loss: f64,
+    (seconds, seed): (u64, u64),
+) -> f64 {
+    let lossy = if loss > 0.0 {
+        format!("loss = {{ kind = \"bernoulli\", ratio = {loss} }}\n")
+    } else {
+        String::new()
+    };
     let outcome = run(&format!(
         "duration = \"{seconds}s\"\nwarmup = \"{}s\"\nseed = {seed}\n[links.l]\nrate = \"{mbps}Mbps\"\n\
          delay = \"{}ms\"\nqueue = {{ packets = {queue} }}\n{lossy}[flows.f]\ntransport = \"sctp\"\n\
@@ -28,8 +37,13 @@ const LOSSY: [(u64, f64, f64); 9] = [
     (200, 0.01, 0.735),
 ];
 /// The same behind drop-tail: Mbit/s, round trip in ms and packets of the queue, Mbit/s in a run of 300 s.
-const DROP_TAIL: [((u64, u64, u64), f64); 5] =
-    [((2, 50, 10), 1.993), ((2, 100, 20), 2.000), ((10, 20, 20), 10.0), ((10, 100, 20), 8.732), ((10, 100, 60), 9.867)];
+const DROP_TAIL: [((u64, u64, u64), f64); 5] = [
+    ((2, 50, 10), 1.993),
+    ((2, 100, 20), 2.000),
+    ((10, 20, 20), 10.0),
+    ((10, 100, 20), 8.732),
+    ((10, 100, 60), 9.867),
+];
 
 /// The band, 10 %, was set on 2026-11-28 before the first run.
 #[test]
@@ -58,7 +72,7 @@ fn frame_delay(order: &str) -> f64 {
          [flows.f.streams.c]\nsource = {{ kind = \"cbr\", rate = \"80kbps\", fps = 50 }}\n\
          [flows.f.streams.d]\nsource = {{ kind = \"cbr\", rate = \"80kbps\", fps = 50 }}\n"
     ));
-    let frames = flow(&outcome, "f").frame_delay_ms.as_ref().expect("frames");
+    let frames = &flow(&outcome, "f").frame_delay_ms;
     assert!(frames.p50.is_some_and(|p50| (50.0..51.0).contains(&p50)), "{order}: {frames:?}");
     frames.mean.expect("frames")
 }
@@ -75,8 +89,10 @@ fn streams_do_not_wait_for_each_other() {
 /// RFC 8831 (no text at hand), coupled by RFC 8699: the call keeps two thirds, as its priority says, and waits less.
 #[test]
 fn a_data_channel_shares_with_its_call() {
-    let text = include_str!("../../../../scenarios/data-channel.toml")
-        .replace("kind = \"trace-encoder\", generator = \"frames\", fps = 30", "kind = \"cbr\", adaptive = true");
+    let text = include_str!("../../../../scenarios/data-channel.toml").replace(
+        "kind = \"trace-encoder\", generator = \"frames\", fps = 30",
+        "kind = \"cbr\", adaptive = true",
+    );
     let (apart, _) = text.split_once("[coupling.call]").expect("a group");
     let figures = |text: &str| {
         let outcome = run(text);
