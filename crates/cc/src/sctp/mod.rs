@@ -95,7 +95,8 @@ impl Law for SctpLaw {
             }
             self.partial = self.partial.min(window.cwnd);
         }
-        if window.flight_size == 0 {
+        // A part of a packet, which only coupling leaves over, would keep a small full window from ever adding up to itself.
+        if window.flight_size == 0 && !full {
             self.partial = 0.0;
         }
     }

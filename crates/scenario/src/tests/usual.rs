@@ -67,4 +67,6 @@ cubic quic: ack_delay=25ms min_rto=200ms max_ack_delay=25ms
 cubic rfc8312: recovery=sack timestamps=false
 dctcp rfc8257: ecn_echo=exact
 prague draft: ack_delay=40ms quick_acks=16 min_rto=200ms ecn_echo=accurate ecn=l4s
+sctp rfc9260:
+sctp ns2: missing_reports=4 initial_rto=3s
 ";

@@ -1,14 +1,15 @@
 //! SCTP: messages of several streams over one association.
 
 use super::{Configured, EndsParts, FlowEnds, FlowTable, spans};
-use crate::assembly::Builder;
+use crate::assembly::{Builder, wrong};
 use crate::error::ScenarioError;
+use crate::key_path::quoted_key;
 use crate::params;
 use crate::registry::{Entry, listed};
 use crate::schema::keys::key;
 use crate::spec::{ControllerSpec, FlowSpec};
 use crate::write::{Inline, put};
-use paceline_cc::{AnyController, FlowSetup, Steers, Verb};
+use paceline_cc::{AnyController, CeResponse, Controller, FlowSetup, Steers, Verb};
 use paceline_ends::{Plan, SendingEnd, StreamSpan};
 use paceline_media::Source;
 use paceline_sctp::{SCTP_HEADER, SctpConfig, SctpSender, StreamConfig};
@@ -35,14 +36,6 @@ impl Configured for SctpConfig {
     }
 
     fn read(flow: &FlowTable<'_>) -> Result<SctpConfig, ScenarioError> {
-        if flow.ecn != EcnMode::Off {
-            let node = flow.table.find("ecn").or(flow.table.find("controller"));
-            let why = "no ecn: RFC 9260 tells no marks (appendix A reserves its chunks), and a controller that needs them runs over tcp";
-            return Err(match node {
-                Some(node) => node.fail(why),
-                None => flow.table.fail("ecn", why),
-            });
-        }
         let mut config = SctpConfig { packet_size: flow.packet_size, ..SctpConfig::usual(flow.controller) };
         if let Some(node) = flow.table.find("sctp") {
             params::read(
@@ -68,6 +61,12 @@ impl Configured for SctpConfig {
         controller: &AnyController,
         builder: &mut Builder<'_>,
     ) -> Result<EndsParts, ScenarioError> {
+        if flow.ecn != EcnMode::Off && controller.ce_response() != CeResponse::Ignored {
+            let kind = flow.controller.params.kind();
+            let expected =
+                format!("\"off\": sctp tells no marks (RFC 9260 appendix A); {kind} hears of them over tcp");
+            return Err(wrong(format!("flows.{}.ecn", quoted_key(&flow.name)), flow.ecn.name(), &expected));
+        }
         let streams = builder.streams(flow, controller, Bytes::new(self.max_payload()))?.into_iter();
         let streams = streams.map(|stream| StreamConfig { source: stream.source, priority: stream.priority });
         Ok(EndsParts::Sctp(SctpParts {
