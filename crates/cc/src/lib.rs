@@ -54,6 +54,7 @@ mod said;
 pub mod scalable;
 pub mod scream;
 pub mod scream_v2;
+pub mod sctp;
 mod session;
 pub mod shared_bottleneck;
 mod silence;

@@ -1,6 +1,6 @@
 //! The rate that an application could use, measured where its source does not follow a target.
 
-use paceline_cc::Limits;
+use paceline_cc::{Limits, Snapshot};
 use paceline_media::Source;
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -59,6 +59,20 @@ impl OfferedRate {
         let most = (limits.max < Bitrate::MAX).then_some(limits.max);
         own.into_iter().chain(most).min()
     }
+}
+
+/// The rate that an encoder is told whose controller names a window and no target: a window per smoothed round trip, or the `pace` if that
+/// is less, of which payload is a `share`, less what lets the `backlog` leave within a second, down to a tenth.
+pub fn window_target(
+    snapshot: &Snapshot,
+    pace: Option<Bitrate>,
+    share: f64,
+    backlog: Bytes,
+) -> Option<Bitrate> {
+    let (window, srtt) = (snapshot.window?, snapshot.srtt.filter(|srtt| *srtt > TimeDelta::ZERO)?);
+    let pace = pace.map_or(f64::INFINITY, Bitrate::as_bps_f64);
+    let carried = (window.as_bits_f64() / srtt.as_secs_f64()).min(pace) * share;
+    Some(Bitrate::from_bps_f64((carried - backlog.as_bits_f64()).max(carried / 10.0)))
 }
 
 /// A stream that is given so much more than it last used may use more in the next second.

@@ -1,5 +1,5 @@
 //! The common part of the two ends of every transport, sans I/O: the calls that drive them, the pacer, a flow's plan, and who carries coupling out.
-//! The ends themselves are in `paceline-rtp`, `paceline-tcp` and `paceline-dccp`.
+//! The ends themselves are in `paceline-rtp`, `paceline-tcp`, `paceline-sctp` and `paceline-dccp`.
 
 mod desired;
 mod ecn_state;
@@ -9,9 +9,10 @@ mod hearing;
 mod pacer;
 mod path_probe;
 mod plan;
+mod rto;
 mod session_group;
 
-pub use desired::{OfferedRate, WantedRate};
+pub use desired::{OfferedRate, WantedRate, window_target};
 pub use ecn_state::{EcnCounters, EcnFault, EcnState};
 pub use ends::{
     Follows, FrameCounters, Next, PathFacts, Reason, Received, ReceivingEnd, Run, SendingEnd, Transfer,
@@ -22,4 +23,5 @@ pub use hearing::Hearing;
 pub use pacer::Pacer;
 pub use path_probe::{Observation, PathProbe, ProbePlan, ProbeRecord};
 pub use plan::{Plan, Planned, StreamSpan};
+pub use rto::{Rto, RtoLimits};
 pub use session_group::{CoupledSession, GroupError, SessionGroup, Told, priority};

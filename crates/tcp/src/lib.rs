@@ -17,7 +17,6 @@ mod progress;
 mod prr;
 mod rack;
 mod receiver;
-mod rto;
 mod scoreboard;
 mod segment;
 mod sender;

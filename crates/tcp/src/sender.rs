@@ -13,8 +13,8 @@ use paceline_cc::{
     Allowance, Assigned, Controller, Limits, Offered, PacketResult, Recovery, SendQueueState, SentPacket,
     StreamId, TargetChange, Update, Verb,
 };
-use paceline_ends::OfferedRate;
 use paceline_ends::{FrameCounters, Pacer, Reason, SendingEnd, Transfer, TransferCounters, Transmit};
+use paceline_ends::{OfferedRate, window_target};
 use paceline_media::Source;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::ops::AddAssign;
@@ -301,21 +301,15 @@ impl<C: Controller> TcpSender<C> {
         }
     }
 
-    /// An encoder is told what the connection carries where the controller names no target: a window per smoothed round
-    /// trip, or its pace if that is less, headers out, less what lets the backlog leave within a second, down to a tenth.
+    /// An encoder is told what the connection carries where the controller names no target.
     fn aim_by_window(&mut self, now: Time) {
         if !self.buffer.source.follows_target() || self.controller.target_bitrate(STREAM).is_some() {
             return;
         }
-        let snapshot = self.controller.snapshot();
-        if let (Some(window), Some(srtt)) =
-            (snapshot.window, snapshot.srtt.filter(|srtt| *srtt > TimeDelta::ZERO))
-        {
-            let payload = self.mss as f64 / (self.mss + TCP_HEADER.as_u64()) as f64;
-            let paced = self.pacer.rate().map_or(f64::INFINITY, Bitrate::as_bps_f64);
-            let carried = (window.as_bits_f64() / srtt.as_secs_f64()).min(paced) * payload;
-            let backlog = Bytes::new(self.buffer.written - self.board.end_offset).as_bits_f64();
-            self.aim(now, Bitrate::from_bps_f64((carried - backlog).max(carried / 10.0)));
+        let share = self.mss as f64 / (self.mss + TCP_HEADER.as_u64()) as f64;
+        let backlog = Bytes::new(self.buffer.written - self.board.end_offset);
+        if let Some(target) = window_target(&self.controller.snapshot(), self.pacer.rate(), share, backlog) {
+            self.aim(now, target);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The retransmission timer of a connection, and the round trips that set it (RFC 6298).
 
 use super::TcpConfig;
-use super::rto::Rto;
+use paceline_ends::{Rto, RtoLimits};
 use paceline_units::{Time, TimeDelta};
 
 /// When the timer expires, and the segment that is timed where only one is.
@@ -15,7 +15,9 @@ pub(super) struct RetransmissionTimer {
 impl RetransmissionTimer {
     /// The timer does not run.
     pub(super) fn new(config: &TcpConfig) -> RetransmissionTimer {
-        RetransmissionTimer { rto: Rto::new(config), due: None, timed: None }
+        let TcpConfig { initial_rto: initial, min_rto: min, max_rto: max, clock, .. } = *config;
+        let rto = Rto::new(RtoLimits { initial, min, max, clock });
+        RetransmissionTimer { rto, due: None, timed: None }
     }
 
     /// When it expires; none while it does not run.

@@ -38,6 +38,7 @@ pub mod ip;
 pub mod rtcp;
 pub mod rtp;
 pub mod rtx;
+pub mod sctp;
 pub mod tcp;
 pub mod tfrc;
 pub mod timing;
@@ -47,4 +48,6 @@ pub mod vp8;
 
 pub use error::WireError;
 pub use format::{FeedbackFormat, RawReport, ReportFormat, Reporter, TRANSPORT_WIDE};
-pub use unwrap::{MAX_DROPOUT, MAX_MISORDER, SequenceUnwrapper, TimestampUnwrapper, unwrap_sequence};
+pub use unwrap::{
+    MAX_DROPOUT, MAX_MISORDER, SequenceUnwrapper, TimestampUnwrapper, unwrap_sequence, unwrap_u32,
+};

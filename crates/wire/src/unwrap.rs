@@ -13,7 +13,7 @@ pub fn unwrap_sequence(reference: u64, sequence: u16) -> Option<u64> {
 }
 
 /// The number nearest to `reference` whose low 32 bits are `value`; of two equally near, the lower.
-pub(crate) fn unwrap_u32(reference: u64, value: u32) -> Option<u64> {
+pub fn unwrap_u32(reference: u64, value: u32) -> Option<u64> {
     let ahead = value.wrapping_sub(reference as u32) as i32;
     reference.checked_add_signed(ahead.into())
 }

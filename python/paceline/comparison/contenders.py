@@ -24,7 +24,7 @@ queue = { packets = 10 }
 path = ["probe"]
 """
 _PLACE = re.compile(r"^scenario(?::\d+)?: (?:flows\.probe\.?)?")
-OF_TRANSPORTS = ("feedback", "playout", "tcp", "dccp")
+OF_TRANSPORTS = ("feedback", "playout", "tcp", "dccp", "sctp")
 """Keys of a flow that only some transports know."""
 
 

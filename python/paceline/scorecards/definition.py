@@ -49,8 +49,8 @@ class Entry:
 
 
 def kind_of(contender: Contender) -> Kind:
-    """The kind of a controller: TCP carries byte streams, all else media."""
-    return "bytes" if contender.transport == "tcp" else "media"
+    """The kind of a controller: over TCP and SCTP windows are tested with files, all else with media."""
+    return "bytes" if contender.transport in ("tcp", "sctp") else "media"
 
 
 def entries(cases: Sequence[Case], contenders: Sequence[Contender], data: Sequence[str]) -> list[Entry]:

@@ -102,7 +102,7 @@ def try_figures(context: Context, entries: Sequence[definition.Entry]) -> None:
     study = context.study
     seen = set[tuple[str, str]]()
     for first, entry in zip(study.firsts(), entries, strict=True):
-        if (entry.case.name, entry.kind) in seen or entry.contender.transport not in ("rtp", "tcp"):
+        if (entry.case.name, entry.kind) in seen or entry.contender.transport not in ("rtp", "tcp", "sctp"):
             continue
         seen.add((entry.case.name, entry.kind))
         try:

@@ -221,6 +221,10 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
         | ControllerParams::Yeah(_)
         | ControllerParams::Gaimd(_)
         | ControllerParams::Compound(_) => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1),
+        ControllerParams::Sctp(_) => {
+            let unmarked = "SCTP tells no marks, and its packets cannot be marked";
+            member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1).unharmed_by(Fault::DeafToCe, unmarked)
+        }
         ControllerParams::Bbr(_) => {
             let member = member
                 .exempt("reacts_to_loss", "version 1 takes no loss for congestion")

@@ -43,7 +43,7 @@ pub(super) fn parse(flow: &Table<'_>) -> Result<Choice, ScenarioError> {
                 Err(node.fail(&format!("{}, with the controller {}", one_of(&names), params.kind())))
             }
             (_, Some(wanted)) => Ok(wanted),
-            _ => Ok(offered[0]),
+            _ => Ok(Transport::usual_of(params)),
         }
     };
     if node.as_text().is_some() {

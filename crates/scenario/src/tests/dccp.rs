@@ -136,7 +136,11 @@ fn dccp_and_its_controllers_belong_together() {
     for (changes, key, expected) in [
         (("\"dccp\"", "\"rtp\""), "flows.call.transport", "\"dccp\", with the controller ccid2"),
         (("\"ccid2\"", "\"scream\""), "flows.call.transport", "with the controller scream"),
-        (("\"ccid2\"", "\"newreno\""), "flows.call.transport", "\"tcp\", with the controller newreno"),
+        (
+            ("\"ccid2\"", "\"newreno\""),
+            "flows.call.transport",
+            "\"tcp\", \"sctp\", with the controller newreno",
+        ),
         (("dccp = {}", "tcp = { ack_every = 1 }"), "flows.call.tcp", "nothing: tcp goes with transport tcp"),
         (("dccp = {}", "rtp = { ssrc = 1 }"), "flows.call.rtp", "nothing: rtp goes with transport rtp"),
         (("dccp = {}", "feedback = { packets = 3 }"), "flows.call.feedback", "goes with transport rtp"),

@@ -3,6 +3,7 @@
 use crate::spec::ControllerSpec;
 use crate::transports::{Configured, DccpSpec};
 use paceline_cc::{ControllerParams, Steers};
+use paceline_sctp::SctpConfig;
 use paceline_tcp::TcpConfig;
 use paceline_units::EcnMode;
 use paceline_units::param::ParamSet;
@@ -25,6 +26,7 @@ fn every_profile_has_the_settings_of_its_stack() {
         let (kind, spec) = (params.kind(), ControllerSpec { profile: profile.into(), params });
         let (steers, needs) = (spec.params.steers(), spec.params.needs());
         let connection = match steers {
+            Steers::ByteStream if kind == "sctp" => changes::<SctpConfig>(&Configured::usual(&spec)),
             Steers::ByteStream => changes::<TcpConfig>(&Configured::usual(&spec)),
             Steers::Ccid(_) => changes::<DccpSpec>(&Configured::usual(&spec)),
             Steers::Media | Steers::Datagrams | Steers::Unreported => String::new(),
@@ -32,10 +34,12 @@ fn every_profile_has_the_settings_of_its_stack() {
         let ecn = Some(spec.usual_ecn()).filter(|ecn| *ecn != EcnMode::Off);
         let settings =
             format!("{connection}{}", ecn.map_or(String::new(), |ecn| format!(" ecn={}", ecn.name())));
-        let first = known.entry(format!("{steers:?} {needs:?} {:?}", spec.stack())).or_insert_with(|| {
-            writeln!(listed, "{kind} {profile}:{settings}").expect("a text");
-            settings.clone()
-        });
+        let first = known
+            .entry(format!("{steers:?} {needs:?} {:?} {}", spec.stack(), kind == "sctp"))
+            .or_insert_with(|| {
+                writeln!(listed, "{kind} {profile}:{settings}").expect("a text");
+                settings.clone()
+            });
         assert_eq!(*first, settings, "{kind} {profile}");
     }
     assert_eq!(listed, LISTED, "{listed}");
@@ -63,4 +67,6 @@ cubic quic: ack_delay=25ms min_rto=200ms max_ack_delay=25ms
 cubic rfc8312: recovery=sack timestamps=false
 dctcp rfc8257: ecn_echo=exact
 prague draft: ack_delay=40ms quick_acks=16 min_rto=200ms ecn_echo=accurate ecn=l4s
+sctp rfc9260:
+sctp ns2: missing_reports=4 initial_rto=3s
 ";

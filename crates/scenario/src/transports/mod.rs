@@ -5,11 +5,13 @@
 
 mod dccp;
 mod rtp;
+mod sctp;
 mod tcp;
 mod udp;
 
 pub use dccp::{DccpParts, DccpSpec, FlowCcids, Halves};
 pub use rtp::{ReceivingParts, RtpParts, RtpSpec, SendingWorld};
+pub use sctp::SctpParts;
 pub use tcp::{ByteStream, TcpParts};
 pub use udp::{UdpParts, UdpSpec};
 
@@ -20,12 +22,13 @@ use crate::registry::Entry;
 use crate::schema::source;
 use crate::source::SourceSpec;
 use crate::spec::{ControllerSpec, FlowSpec, StreamSpec};
-use paceline_cc::{AnyController, FlowSetup, Steers, Verb};
-use paceline_ends::Plan;
+use paceline_cc::{AnyController, ControllerParams, FlowSetup, Steers, StreamId, Verb};
+use paceline_ends::{Plan, StreamSpan};
 use paceline_media::{ConnectionVectors, Source};
+use paceline_sctp::SctpConfig;
 use paceline_tcp::TcpConfig;
 use paceline_units::param::{Reason, Spec, joined};
-use paceline_units::{Bytes, EcnMode, TimeDelta, names};
+use paceline_units::{Bytes, EcnMode, Time, TimeDelta, names};
 use std::ops::{Deref, DerefMut};
 
 /// A flow's table when everything is read but the keys of its transport.
@@ -210,6 +213,8 @@ transports! {
     Udp("udp", UdpSpec, UdpParts),
     /// DCCP, whose congestion control is negotiated by its number (CCID).
     Dccp("dccp", DccpSpec, DccpParts),
+    /// SCTP, which carries messages of several streams that do not wait for each other.
+    Sctp("sctp", SctpConfig, SctpParts),
 }
 
 impl Transport {
@@ -221,6 +226,13 @@ impl Transport {
     /// The transports of a controller that steers this, the usual one first.
     pub fn steered_by(steers: Steers) -> Vec<Transport> {
         Transport::all().filter(|transport| of!(transport, T => T::carries(steers))).collect()
+    }
+
+    /// The transport of such a controller where nobody says another: the one whose usual controller it is, or the first.
+    pub(crate) fn usual_of(params: &ControllerParams) -> Transport {
+        let offered = Transport::steered_by(params.steers());
+        let own = offered.iter().find(|transport| transport.usual_controller() == Some(params.kind()));
+        *own.unwrap_or(&offered[0])
     }
 
     /// Header on a packet, without options.
@@ -355,4 +367,16 @@ impl EndsParts {
     pub(crate) fn sources(&self) -> impl Iterator<Item = &Source> {
         (0..).map_while(|stream| self.source(stream))
     }
+}
+
+/// When the streams of a flow are there that join or leave while it runs.
+pub(crate) fn spans(flow: &FlowSpec, end: TimeDelta) -> Vec<StreamSpan> {
+    let streams = (0..).map(StreamId).zip(&flow.streams);
+    let comes_or_goes = streams.filter(|(_, stream)| stream.start.is_some() || stream.stop.is_some());
+    let span = |(id, stream): (StreamId, &StreamSpec)| StreamSpan {
+        stream: id,
+        from: Time::ZERO + stream.start.unwrap_or(flow.start),
+        to: Time::ZERO + stream.stop.unwrap_or(end),
+    };
+    comes_or_goes.map(span).collect()
 }

@@ -4,6 +4,7 @@
 
 mod dccp;
 mod rtp;
+mod sctp;
 mod tcp;
 mod udp;
 
@@ -21,9 +22,10 @@ use paceline_cc::uncontrolled::Uncontrolled;
 use paceline_cc::{NoReceiverHalf, StreamId};
 use paceline_ends::{ReceivingEnd, SendingEnd};
 use paceline_scenario::assembly::FlowParts;
-use paceline_scenario::transports::{DccpParts, EndsParts, Halves, RtpParts, TcpParts, UdpParts};
+use paceline_scenario::transports::{DccpParts, EndsParts, Halves, RtpParts, SctpParts, TcpParts, UdpParts};
 use paceline_units::{CongestionHeader, Time};
 use rtp::{Media, PlainReport, Rtp};
+use sctp::{PlainChunk, PlainSack, Sctp};
 use std::fmt::Debug;
 use tcp::{Conversations, PlainSegment, Tcp, Transfers};
 use udp::{PlainDatagram, Udp};
@@ -242,6 +244,15 @@ transports! {
     } travels as {
         /// Bulk data over DCCP without options.
         Dccp(PlainData),
+    }
+    Sctp(SctpParts) {
+        /// One SCTP association.
+        Sctp(Sctp),
+    } travels as {
+        /// A DATA chunk.
+        Chunk(PlainChunk),
+        /// A SACK without gaps.
+        Sack(PlainSack),
     }
     Udp(UdpParts) {
         /// Datagrams without congestion control.

@@ -43,6 +43,7 @@ mod reference;
 mod response;
 mod robust;
 mod scream_v2;
+mod sctp;
 mod shared_bottleneck;
 mod statistics;
 mod step_oracle;

@@ -200,6 +200,17 @@ fn a_flow() -> impl Strategy<Value = String> {
     let connections = (law, tcp, ecn, sent).prop_map(|(law, tcp, ecn, source)| {
         // BBR version 1 and Copa ignore marks.
         let ecn = if matches!(law.as_str(), "\"bbr\"" | "\"copa\"") { "off" } else { ecn };
+        if law == "\"sctp\"" {
+            // It has no connections that come and go.
+            let carried = !source.contains("short-transfers") && !source.contains("tmix");
+            let source = if carried { source } else { "{ kind = \"bulk\" }".into() };
+            let rest = if tcp.contains("tcp =") {
+                "sctp = { order = \"none\", lifetime = \"300ms\" }".into()
+            } else {
+                tcp
+            };
+            return format!("controller = {law}\nsource = {source}\nPATHS\n{rest}\n");
+        }
         format!("controller = {law}\necn = \"{ecn}\"\nsource = {source}\nPATHS\n{tcp}\n")
     });
     prop_oneof![4 => media, 1 => datagrams, 3 => connections]

@@ -4,7 +4,7 @@ mod ends;
 
 pub use ends::{ReceivingParts, RtpParts, SendingWorld};
 
-use super::{Configured, EndsParts, FlowTable};
+use super::{Configured, EndsParts, FlowTable, spans};
 use crate::assembly::{Builder, StreamParts};
 use crate::error::ScenarioError;
 use crate::params;
@@ -14,7 +14,6 @@ use crate::schema::keys::key;
 use crate::spec::{ControllerSpec, FlowSpec, StreamSpec};
 use crate::write::{Inline, put};
 use paceline_cc::{AnyController, ControllerParams, ReceiverRequest, Steers, StreamId};
-use paceline_ends::StreamSpan;
 use paceline_rtp::{
     ClockStep, ClockSteps, FeedbackConfig, RTP_HEADER, ReceiverClock, RtpIdentity, SenderConfig, StreamConfig,
 };
@@ -141,18 +140,6 @@ fn first_sequences(flow: &FlowSpec, identity: &RtpIdentity, seed: u64) -> Vec<u1
     let mut drawn = RandomStream::new(seed, &format!("flow.{}.sequence", flow.name));
     let first = |_| identity.first_sequence.map_or_else(|| drawn.next_u64() as u16, |first| first as u16);
     flow.streams.iter().map(first).collect()
-}
-
-/// When the streams of a flow are there that join or leave while it runs.
-fn spans(flow: &FlowSpec, end: TimeDelta) -> Vec<StreamSpan> {
-    let streams = (0..).map(StreamId).zip(&flow.streams);
-    let comes_or_goes = streams.filter(|(_, stream)| stream.start.is_some() || stream.stop.is_some());
-    let span = |(id, stream): (StreamId, &StreamSpec)| StreamSpan {
-        stream: id,
-        from: Time::ZERO + stream.start.unwrap_or(flow.start),
-        to: Time::ZERO + stream.stop.unwrap_or(end),
-    };
-    comes_or_goes.map(span).collect()
 }
 
 /// The streams that are not there when their flow starts. Of flows that start within a time a stream may be over by then.

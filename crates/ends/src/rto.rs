@@ -1,7 +1,19 @@
 //! The retransmission timeout (RFC 6298).
 
-use super::TcpConfig;
 use paceline_units::TimeDelta;
+
+/// Bounds of the retransmission timeout, and the clock that measures round trips.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RtoLimits {
+    /// Timeout before there is a sample.
+    pub initial: TimeDelta,
+    /// Smallest timeout.
+    pub min: TimeDelta,
+    /// Largest timeout.
+    pub max: TimeDelta,
+    /// Granularity of round trips and timeouts; zero: exact.
+    pub clock: TimeDelta,
+}
 
 /// Estimates the round trip, and answers how long to wait for an acknowledgement. Spans are nanoseconds.
 #[derive(Clone, Debug)]
@@ -20,14 +32,14 @@ const AFTER_LOST_SYN: TimeDelta = TimeDelta::from_secs(3);
 
 impl Rto {
     /// No sample yet.
-    pub fn new(config: &TcpConfig) -> Rto {
+    pub fn new(limits: RtoLimits) -> Rto {
         Rto {
             srtt: None,
             rttvar: 0,
-            timeout: config.initial_rto,
-            min: nanos(config.min_rto),
-            max: nanos(config.max_rto),
-            clock: nanos(config.clock),
+            timeout: limits.initial,
+            min: nanos(limits.min),
+            max: nanos(limits.max),
+            clock: nanos(limits.clock),
         }
     }
 
@@ -87,10 +99,13 @@ mod tests {
         TimeDelta::from_millis(millis)
     }
 
+    fn limits(min: i64, clock: i64) -> RtoLimits {
+        RtoLimits { initial: ms(1000), min: ms(min), max: ms(60_000), clock: ms(clock) }
+    }
+
     #[test]
     fn the_rules_of_section_2() {
-        let config = TcpConfig { min_rto: ms(1), ..TcpConfig::default() };
-        let mut rto = Rto::new(&config);
+        let mut rto = Rto::new(limits(1, 0));
         assert_eq!(rto.timeout, ms(1000));
         rto.sample(ms(100));
         assert_eq!(rto.timeout, ms(300), "srtt + 4 srtt / 2");
@@ -108,16 +123,15 @@ mod tests {
 
     #[test]
     fn a_coarse_clock_rounds_samples_and_keeps_the_timeout_above_the_round_trip() {
-        let config = TcpConfig { clock: ms(10), min_rto: ms(1), ..TcpConfig::default() };
-        let mut rto = Rto::new(&config);
+        let mut rto = Rto::new(limits(1, 10));
         for _ in 0..200 {
             rto.sample(TimeDelta::from_micros(4_900));
         }
         assert_eq!(rto.timeout, ms(20), "one tick, and not less than a tick above it");
-        let mut rto = Rto::new(&TcpConfig { min_rto: ms(200), ..config });
+        let mut rto = Rto::new(limits(200, 10));
         rto.sample(ms(14));
         assert_eq!(rto.timeout, ms(200));
-        let mut late = Rto::new(&config);
+        let mut late = Rto::new(limits(1, 10));
         late.syn_was_lost();
         assert_eq!(late.timeout, ms(3000));
     }

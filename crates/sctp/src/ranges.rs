@@ -1,0 +1,100 @@
+//! Numbers that are there, beyond the first that is missing.
+
+/// Ranges [begin, end), in order and apart from each other.
+#[derive(Clone, Debug, Default)]
+pub struct Ranges {
+    ranges: Vec<(u64, u64)>,
+}
+
+impl Ranges {
+    /// Whether a number is there.
+    pub fn has(&self, number: u64) -> bool {
+        let place = self.ranges.partition_point(|(_, end)| *end <= number);
+        self.ranges.get(place).is_some_and(|(begin, _)| *begin <= number)
+    }
+
+    /// Adds [begin, end); tells of each part that was not there.
+    pub fn add(&mut self, begin: u64, end: u64, mut new: impl FnMut(u64, u64)) {
+        let from = self.ranges.partition_point(|(_, known)| *known < begin);
+        let to = self.ranges.partition_point(|(known, _)| *known <= end);
+        let mut next = begin;
+        for (known, until) in &self.ranges[from..to] {
+            if next < *known {
+                new(next, *known);
+            }
+            next = next.max(*until);
+        }
+        if next < end {
+            new(next, end);
+        }
+        if let [(first, _), ..] = self.ranges[from..to]
+            && let [.., (_, last)] = self.ranges[from..to]
+        {
+            let joined = (first.min(begin), last.max(end));
+            // The usual case moves nothing: one range grows.
+            self.ranges[from] = joined;
+            self.ranges.drain(from + 1..to);
+        } else {
+            self.ranges.insert(from, (begin, end));
+        }
+    }
+
+    /// Takes out what follows `next` without a hole, and all before it. Answers the first that is missing.
+    pub fn advance(&mut self, next: u64) -> u64 {
+        let (mut next, mut gone) = (next, 0);
+        while let Some((_, end)) = self.ranges.get(gone).filter(|(begin, _)| *begin <= next) {
+            next = next.max(*end);
+            gone += 1;
+        }
+        self.ranges.drain(..gone);
+        next
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.ranges.clear();
+    }
+
+    /// The ranges, the lowest first.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.ranges.iter().copied()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn ranges_are_a_set_of_numbers(steps in prop::collection::vec((0u64..60, 1u64..9, any::<bool>()), 0..60)) {
+            let (mut ranges, mut set, mut next) = (Ranges::default(), BTreeSet::new(), 0);
+            for (begin, length, advances) in steps {
+                let begin = begin.max(next + 1);
+                let mut new = BTreeSet::new();
+                ranges.add(begin, begin + length, |from, to| new.extend(from..to));
+                let expected: BTreeSet<u64> = (begin..begin + length).filter(|number| set.insert(*number)).collect();
+                prop_assert_eq!(new, expected);
+                if advances {
+                    set.insert(next);
+                    next = ranges.advance(next + 1);
+                    while set.remove(&next) || set.first().is_some_and(|first| *first < next) {
+                        set.pop_first();
+                    }
+                    set.retain(|number| *number >= next);
+                }
+                let all: BTreeSet<u64> = ranges.iter().flat_map(|(begin, end)| begin..end).collect();
+                prop_assert_eq!(&all, &set);
+                prop_assert!(ranges.iter().zip(ranges.iter().skip(1)).all(|(one, other)| one.1 < other.0));
+                prop_assert!(set.iter().all(|number| ranges.has(*number)) && !ranges.has(next));
+            }
+        }
+    }
+}
