@@ -13,19 +13,20 @@ pub(super) struct Peak {
     span: TimeDelta,
     present: f64,
     before: f64,
-    since: Time,
+    /// When the present span began; none before the first value.
+    since: Option<Time>,
 }
 
 impl Peak {
     /// Nothing was noted, in spans of this length.
     pub(super) const fn new(span: TimeDelta) -> Peak {
-        Peak { span, present: 0.0, before: 0.0, since: Time::ZERO }
+        Peak { span, present: 0.0, before: 0.0, since: None }
     }
 
     #[inline]
     pub(super) fn note(&mut self, now: Time, value: f64) {
-        if now.saturating_since(self.since) >= self.span {
-            (self.before, self.present, self.since) = (self.present, 0.0, now);
+        if now.saturating_since(*self.since.get_or_insert(now)) >= self.span {
+            (self.before, self.present, self.since) = (self.present, 0.0, Some(now));
         }
         self.present = self.present.max(value);
     }

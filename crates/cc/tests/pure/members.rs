@@ -196,12 +196,9 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
             member.exempt("reacts_to_loss", "losses without a full queue are no congestion to it")
         }
         ControllerParams::Copa(_) => {
-            let waits = match profile {
-                "default-mode" => "its queue just after the step is shorter than the band asks for",
-                _ => "a link that suddenly is slower has no empty queue: it takes its own for another's, and competes",
-            };
+            let waits = "a link that suddenly is slower has no empty queue: it takes its own for another's, and competes";
+            let member = if profile == "default-mode" { member } else { member.exempt("reacts_to_delay", waits) };
             member
-                .exempt("reacts_to_delay", waits)
                 .exempt("reacts_to_loss", "delay alone moves its window")
                 .unharmed_by(Fault::DeafToCe, "its packets cannot be marked")
         }

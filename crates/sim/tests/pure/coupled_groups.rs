@@ -207,7 +207,7 @@ fn three_flows_follow_their_priorities(kind: &str) {
             "scream" | "scream-v2" | "tfrc" | "ccid3" | "nada" | "tempo" | "um" | "urcp" => 0.03,
             "gcc" | DRAFT | LIBWEBRTC_2012 => 0.03,
             "rap" | "ccid2" | "sack" | "dctcp" | "newreno" | "ledbat" | "ledbat-pp" => 0.07,
-            "cubic" | "prague" | "tahoe" | "reno" => 0.13,
+            "cubic" | "prague" | "tahoe" | "reno" | "sctp" => 0.13,
             // Windows of some packets, and a bandwidth that is told in place of one.
             "vegas" | "bbr" | "bbr3" => 0.3,
             // Its window goes to the rate of its delay within some round trips.

@@ -135,8 +135,8 @@ fn band_of(a: &str, b: &str, kind: &str) -> Band {
         ("newreno", "nada") if kind == "etcp" => band((1.6, 2.7), 2.0, 8.0),
         // The sum follows SCReAM v2's swings, which DCTCP's window takes part in a round trip late.
         ("dctcp", "scream-v2") if kind == "active" => band((1.5, 2.5), 2.0, 8.0),
-        // Tempo finds the link empty while what CCID 3 lost of its rate comes back, and RAP's rate swings.
-        ("ccid3", "tempo") if kind == "active" => band((1.7, 2.9), 2.0, 8.0),
+        // Tempo finds the link empty while what TFRC lost of its rate comes back, and RAP's rate swings.
+        ("ccid3" | "tfrc", "tempo") if kind == "active" => band((1.7, 2.9), 2.0, 8.0),
         ("tempo", "rap") if kind == "efcm" => band((1.5, 2.7), 2.0, 8.0),
         // Conservative coupling lets CUBIC's steps up pass.
         ("cubic", "prague" | "sack") if kind == "conservative" => band((1.7, 3.2), 2.0, 9.0),
