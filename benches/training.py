@@ -51,7 +51,7 @@ def world(flows: list[Table], seconds: int, queue: Table = DROPTAIL, mbps: int =
 def calls() -> list[Table]:
     """Calls by themselves: controllers of media, and SCReAM with rare and frequent reports, marks, noise and losses."""
     scream = ("scream", "scream:reference-2022", "scream:rfc8298")
-    others = ("gcc:draft", "gcc:libwebrtc", "urcp", "um", "tfrc")
+    others = ("tempo", "gcc:draft", "gcc:libwebrtc", "urcp", "um", "tfrc")
     alone = [world([call(kind)], 60) for kind in (*scream, *others)]
     reports = [world([call("scream", feedback={"packets": packets})], 60) for packets in (1, 8, 32)]
     ramp = {"kind": "ramp", "low": "2ms", "high": "10ms"}
@@ -65,10 +65,11 @@ def calls() -> list[Table]:
 
 
 def transfers() -> list[Table]:
-    """Connections of TCP and DCCP by themselves, and datagrams at a constant rate."""
-    kinds = [("tcp", kind) for kind in TCP] + [("dccp", "ccid2"), ("dccp", "ccid3")]
+    """Connections of TCP, DCCP and SCTP by themselves, one that routers lead, and datagrams at a constant rate."""
+    kinds = [("tcp", kind) for kind in TCP] + [("dccp", "ccid2"), ("dccp", "ccid3"), ("sctp", "sctp")]
+    led = world([bulk("tcp", "xcp")], 30, {"kind": "xcp"})
     datagrams = {"transport": "udp", "source": {"kind": "cbr", "rate": "20Mbps"}, "packet_size": "1200B"}
-    return [*(world([bulk(*kind)], 30) for kind in kinds), world([datagrams], 60)]
+    return [*(world([bulk(*kind)], 30) for kind in kinds), led, world([datagrams], 60)]
 
 
 def mixtures() -> list[Table]:

@@ -105,7 +105,7 @@ def test_every_controller_there_is_can_be_compared() -> None:
         ("scream:rfc1", 'controller scream:rfc1: .*profile: found "rfc1"'),
         ("scream,qdelay_target_l=3ms", 'qdelay_target_l: found an unknown key.*did you mean "qdelay_target_lo"'),
         ("scream,qdelay_target_lo=3", "qdelay_target_lo: found 3 .*expected a time"),
-        ("newreno,flow.transport=rtp", 'transport: found "rtp".*expected "tcp"'),
+        ("newreno,flow.transport=rtp", 'transport: found "rtp".*expected one of "tcp", "sctp"'),
         ("scream,kind=tfrc", "found 'kind'"),
     ],
 )

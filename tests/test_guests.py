@@ -178,7 +178,7 @@ def test_a_class_steers_a_byte_stream_and_hears_its_recovery() -> None:
     flows = result.flows
     # A sample may stand between a smaller window and the acknowledgements that follow.
     assert (flows["bytes_in_flight"] > flows["cwnd_bytes"] + 1500).mean() < 0.2
-    with pytest.raises(ScenarioError, match='expected "tcp", with the controller mine'):
+    with pytest.raises(ScenarioError, match='expected one of "tcp", "sctp", with the controller mine'):
         run(Told, call())
 
 
