@@ -21,8 +21,9 @@ fn over_sockets_every_packet_is_numbered_and_reported_on() {
             let (sent, received) = (flow(&ends.sender), flow(&ends.receiver));
             let (packets, arrived) =
                 (sent.packets_sent.expect("packets"), received.packets_received.expect("packets"));
+            // Probes fill the queue of 50 packets: simulated, the same call of GCC loses 3 % in its first seconds.
             assert!(
-                arrived >= 250 && packets - arrived < 50,
+                arrived >= 250 && 20 * (packets - arrived) < packets,
                 "{streams} streams: {packets} and {arrived} packets"
             );
             assert!(sent.srtt_ms.p50.is_some_and(|srtt| (35.0..120.0).contains(&srtt)), "{:?}", sent.srtt_ms);
