@@ -9,6 +9,7 @@ mod hearing;
 mod pacer;
 mod path_probe;
 mod plan;
+mod ranges;
 mod rto;
 mod session_group;
 
@@ -23,5 +24,6 @@ pub use hearing::Hearing;
 pub use pacer::Pacer;
 pub use path_probe::{Observation, PathProbe, ProbePlan, ProbeRecord};
 pub use plan::{Plan, Planned, StreamSpan};
+pub use ranges::Ranges;
 pub use rto::{Rto, RtoLimits};
 pub use session_group::{CoupledSession, GroupError, SessionGroup, Told, priority};

@@ -9,7 +9,6 @@ mod outbound;
 mod outstanding;
 mod packet;
 mod path;
-mod ranges;
 mod reassembly;
 mod receiver;
 mod sacks;

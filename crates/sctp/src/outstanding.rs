@@ -1,7 +1,7 @@
 //! Chunks that were sent and are not acknowledged cumulatively.
 
-use super::ranges::Ranges;
 use super::{DataChunk, SCTP_HEADER};
+use paceline_ends::Ranges;
 use paceline_units::{Bytes, Time};
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ pub(super) enum State {
     Lost,
     /// Acknowledged by a gap block.
     Acked,
-    /// Given up.
+    /// Given up: never sent again, and the receiver is told not to wait (RFC 3758).
     Abandoned,
 }
 
@@ -80,7 +80,7 @@ impl Outstanding {
         self.lost
     }
 
-    /// A chunk.
+    /// The chunk of this number, unless it is acknowledged cumulatively or was never sent.
     #[inline]
     pub fn get(&self, number: u64) -> Option<&Sent> {
         self.sent.get(number.checked_sub(self.first)? as usize)

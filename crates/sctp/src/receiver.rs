@@ -1,11 +1,10 @@
 //! The end that receives: says what arrived, and delivers messages.
 
 use super::packet::{Backward, Forward, ForwardTsn, Sack};
-use super::ranges::Ranges;
 use super::reassembly::{Message, Reassembly};
 use super::{DataChunk, SctpConfig};
 use paceline_cc::StreamId;
-use paceline_ends::{Follows, PathFacts, Reason, Received, ReceivingEnd, Transmit};
+use paceline_ends::{Follows, PathFacts, Ranges, Reason, Received, ReceivingEnd, Transmit};
 use paceline_media::{DisplayedFrame, PlayoutCounters, StreamPlayout};
 use paceline_units::{Bytes, Ecn, Time};
 use paceline_wire::unwrap_u32;
@@ -79,7 +78,7 @@ impl SctpReceiver {
             self.ignored += 1;
             return Bytes::ZERO;
         };
-        if number < self.next || self.beyond.has(number) {
+        if number < self.next || self.beyond.of(number).is_some() {
             // RFC 9260 section 6.2: duplicates are told at once.
             self.duplicates = self.duplicates.saturating_add(1).min(MOST_GAPS as u16);
             self.due = Some(now);
@@ -93,12 +92,12 @@ impl SctpReceiver {
             self.due = Some(now);
             return Bytes::ZERO;
         }
-        let missing = self.beyond.len() > 0;
+        let missing = !self.beyond.is_empty();
         self.beyond.add(number, number + 1, |_, _| {});
         self.next = self.beyond.advance(self.next);
         self.deliver(now, |reassembly, out| reassembly.add(number, *chunk, out));
         self.unacknowledged += 1;
-        self.schedule(now, missing || self.beyond.len() > 0);
+        self.schedule(now, missing || !self.beyond.is_empty());
         Bytes::new(u64::from(chunk.payload))
     }
 

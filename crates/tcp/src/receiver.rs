@@ -5,7 +5,7 @@ use super::segment::{Congestion, Flags, SackBlocks, Segment, unwrap};
 use super::timestamp::{Heard, Verdict};
 use super::{EcnEcho, TcpConfig, WrittenFrame};
 use paceline_cc::StreamId;
-use paceline_ends::{Follows, PathFacts, Reason, Received, ReceivingEnd, Transmit};
+use paceline_ends::{Follows, PathFacts, Ranges, Reason, Received, ReceivingEnd, Transmit};
 use paceline_media::{DisplayedFrame, PlayoutCounters, StreamPlayout};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ pub struct TcpReceiver {
     /// Offset of the first byte that is missing (RCV.NXT).
     next: u64,
     /// Bytes that are there beyond, in order, apart from each other.
-    pieces: Vec<(u64, u64)>,
+    pieces: Ranges,
     /// Where the pieces that were told last begin, the newest first.
     told: [u64; SackBlocks::MOST],
     duplicate: Option<(u64, u64)>,
@@ -56,7 +56,7 @@ impl TcpReceiver {
             connection,
             connected: !config.handshake,
             next: 0,
-            pieces: Vec::new(),
+            pieces: Ranges::default(),
             told: [0; SackBlocks::MOST],
             duplicate: None,
             fin: None,
@@ -264,10 +264,8 @@ impl TcpReceiver {
     #[cold]
     fn store_apart(&mut self, now: Time, offset: u64, end: u64) -> Bytes {
         let begin = offset.max(self.next);
-        let had = |pieces: &[(u64, u64)]| -> u64 {
-            pieces.iter().map(|(from, to)| end.min(*to).saturating_sub(begin.max(*from))).sum()
-        };
-        let new = end.saturating_sub(begin) - had(&self.pieces).min(end.saturating_sub(begin));
+        let had: u64 = self.pieces.iter().map(|(from, to)| end.min(to).saturating_sub(begin.max(from))).sum();
+        let new = end.saturating_sub(begin) - had.min(end.saturating_sub(begin));
         if new == 0 {
             self.duplicate = (end > offset).then_some((offset, end));
             self.due = Some(now);
@@ -283,21 +281,16 @@ impl TcpReceiver {
             self.ignored += 1;
             return Bytes::ZERO;
         }
-        self.join_pieces();
+        self.next = self.pieces.advance(self.next);
         Bytes::new(new)
     }
 
     /// Keeps a piece; false if there are too many.
-    fn insert(&mut self, mut begin: u64, mut end: u64) -> bool {
-        let from = self.pieces.partition_point(|(_, to)| *to < begin);
-        let to = self.pieces.partition_point(|(from, _)| *from <= end);
-        if from < to {
-            begin = begin.min(self.pieces[from].0);
-            end = end.max(self.pieces[to - 1].1);
-        } else if self.pieces.len() >= MOST_PIECES {
+    fn insert(&mut self, begin: u64, end: u64) -> bool {
+        if self.pieces.len() >= MOST_PIECES && self.pieces.is_apart(begin, end) {
             return false;
         }
-        self.pieces.splice(from..to, [(begin, end)]);
+        let (begin, _) = self.pieces.add(begin, end, |_, _| ());
         if self.told[0] != begin {
             // A block told before moves back; its own old place, if it had one, is closed.
             let old = self.told.iter().position(|told| *told == begin).unwrap_or(SackBlocks::MOST - 1);
@@ -305,19 +298,6 @@ impl TcpReceiver {
             self.told[0] = begin;
         }
         true
-    }
-
-    /// A piece that now follows without a hole is no piece any more.
-    fn join_pieces(&mut self) {
-        let mut joined = 0;
-        while let Some((begin, end)) = self.pieces.get(joined) {
-            if *begin > self.next {
-                break;
-            }
-            self.next = self.next.max(*end);
-            joined += 1;
-        }
-        self.pieces.drain(..joined);
     }
 
     #[inline]
@@ -361,9 +341,7 @@ impl TcpReceiver {
         }
         let mut written = [u64::MAX; SackBlocks::MOST];
         for (place, told) in self.told.into_iter().enumerate() {
-            let found = self.pieces.partition_point(|(from, _)| *from <= told);
-            let piece = found.checked_sub(1).map(|index| self.pieces[index]);
-            if let Some((begin, end)) = piece.filter(|(_, to)| told < *to)
+            if let Some((begin, end)) = self.pieces.of(told)
                 && !written.contains(&begin)
             {
                 blocks.push(self.sequence(begin), self.sequence(end));

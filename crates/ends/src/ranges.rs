@@ -7,16 +7,26 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Whether a number is there.
-    pub fn has(&self, number: u64) -> bool {
+    /// The range that a number is in.
+    pub fn of(&self, number: u64) -> Option<(u64, u64)> {
         let place = self.ranges.partition_point(|(_, end)| *end <= number);
-        self.ranges.get(place).is_some_and(|(begin, _)| *begin <= number)
+        self.ranges.get(place).copied().filter(|(begin, _)| *begin <= number)
     }
 
-    /// Adds [begin, end); tells of each part that was not there.
-    pub fn add(&mut self, begin: u64, end: u64, mut new: impl FnMut(u64, u64)) {
+    /// The places of the ranges that [begin, end) overlaps or touches.
+    fn near(&self, begin: u64, end: u64) -> std::ops::Range<usize> {
         let from = self.ranges.partition_point(|(_, known)| *known < begin);
-        let to = self.ranges.partition_point(|(known, _)| *known <= end);
+        from..self.ranges.partition_point(|(known, _)| *known <= end)
+    }
+
+    /// Whether adding [begin, end) makes one range more.
+    pub fn is_apart(&self, begin: u64, end: u64) -> bool {
+        self.near(begin, end).is_empty()
+    }
+
+    /// Adds [begin, end), and tells of each part that was not there; answers the range that it is in now.
+    pub fn add(&mut self, begin: u64, end: u64, mut new: impl FnMut(u64, u64)) -> (u64, u64) {
+        let std::ops::Range { start: from, end: to } = self.near(begin, end);
         let mut next = begin;
         for (known, until) in &self.ranges[from..to] {
             if next < *known {
@@ -34,8 +44,10 @@ impl Ranges {
             // The usual case moves nothing: one range grows.
             self.ranges[from] = joined;
             self.ranges.drain(from + 1..to);
+            joined
         } else {
             self.ranges.insert(from, (begin, end));
+            (begin, end)
         }
     }
 
@@ -50,7 +62,7 @@ impl Ranges {
         next
     }
 
-    /// Forgets all.
+    /// Takes out all numbers.
     pub fn clear(&mut self) {
         self.ranges.clear();
     }
@@ -58,6 +70,12 @@ impl Ranges {
     /// The ranges, the lowest first.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ranges.iter().copied()
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
     }
 
     /// How many there are.
@@ -93,7 +111,7 @@ mod tests {
                 let all: BTreeSet<u64> = ranges.iter().flat_map(|(begin, end)| begin..end).collect();
                 prop_assert_eq!(&all, &set);
                 prop_assert!(ranges.iter().zip(ranges.iter().skip(1)).all(|(one, other)| one.1 < other.0));
-                prop_assert!(set.iter().all(|number| ranges.has(*number)) && !ranges.has(next));
+                prop_assert!(set.iter().all(|number| ranges.of(*number).is_some()) && ranges.of(next).is_none());
             }
         }
     }
