@@ -7,9 +7,9 @@ use paceline_units::TimeDelta;
 pub struct RtoLimits {
     /// Timeout before there is a sample.
     pub initial: TimeDelta,
-    /// Smallest timeout.
+    /// The timeout is never shorter.
     pub min: TimeDelta,
-    /// Largest timeout.
+    /// The timeout is never longer, doubled or not.
     pub max: TimeDelta,
     /// Granularity of round trips and timeouts; zero: exact.
     pub clock: TimeDelta,

@@ -18,7 +18,7 @@ pub enum Told {
     Heard,
     /// A timeout is due.
     Timeout,
-    /// Anything else.
+    /// Any event that says nothing of whether the far end is heard.
     Other,
 }
 

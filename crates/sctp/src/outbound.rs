@@ -58,7 +58,7 @@ pub(super) struct Outbound {
 }
 
 impl Outbound {
-    /// Nothing waits.
+    /// Streams of which no message was offered yet; chunks carry at most `max_payload` bytes.
     pub fn new(streams: Vec<StreamConfig>, order: Order, max_payload: u64) -> Outbound {
         let streams =
             streams.into_iter().enumerate().map(|(id, StreamConfig { source, priority })| OutStream {

@@ -42,7 +42,7 @@ pub struct ForwardTsn {
 /// A packet of the end that sends data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Forward {
-    /// Data.
+    /// A DATA chunk: a message or a part of one.
     Data(DataChunk),
     /// A HEARTBEAT, with the time at which it left (section 3.3.5).
     Heartbeat(Time),

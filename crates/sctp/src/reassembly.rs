@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub(super) struct Message {
     /// Its last chunk, which says what the others do.
     pub chunk: DataChunk,
-    /// Its payload.
+    /// Payload of the message in bytes.
     pub payload: u64,
 }
 

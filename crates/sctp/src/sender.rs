@@ -29,7 +29,7 @@ pub struct SctpCounters {
     pub recoveries: u64,
     /// Expiries of T3-rtx.
     pub timeouts: u64,
-    /// HEARTBEATs sent.
+    /// HEARTBEAT chunks sent: RFC 9260 section 8.3.
     pub heartbeats: u64,
     /// Messages given up after a chunk of them was sent.
     pub abandoned: u64,

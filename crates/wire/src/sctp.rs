@@ -52,7 +52,7 @@ pub enum Chunk<'a> {
     Heartbeat {
         /// Whether it is the answer.
         answers: bool,
-        /// The information.
+        /// Heartbeat Information: the sender's own number, which comes back unchanged.
         information: u64,
     },
     /// FORWARD-TSN (RFC 3758 section 3.2, no text at hand).

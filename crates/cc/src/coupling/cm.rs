@@ -24,7 +24,7 @@ params! {
     profiles { "rfc3124": "The controller and scheduler of section 4; its rule is RFC 5681's" => CmParams::default, }
 }
 
-/// A macroflow.
+/// The flows that share one congestion controller: the macroflow of RFC 3124 section 2.
 #[derive(Clone, Debug)]
 pub struct Cm {
     params: CmParams,

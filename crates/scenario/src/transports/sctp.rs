@@ -83,7 +83,7 @@ impl Configured for SctpConfig {
 pub struct SctpParts {
     /// Configuration of the association.
     pub config: SctpConfig,
-    /// Its streams.
+    /// The streams of the association, in the order of their identifiers.
     pub streams: Vec<StreamConfig>,
     /// Where the times of HEARTBEATs are drawn from.
     pub random: RandomStream,

@@ -17,7 +17,7 @@ fn network(links: &[(&str, f64, &str)], flows: &[Bulk<'_>], span: (f64, f64)) ->
     run(&text(links, flows, span))
 }
 
-/// Its scenario.
+/// The scenario of these links and flows, seen between two seconds.
 fn text(links: &[(&str, f64, &str)], flows: &[Bulk<'_>], (from, to): (f64, f64)) -> String {
     let mut text = format!("duration = \"{to}s\"\nwarmup = \"{from}s\"\nsample = \"100ms\"\n");
     for (name, mbps, queue) in links {
