@@ -13,7 +13,7 @@ fn a_call_over_udp_carries_its_frames() {
     for seconds in [2, 6, 20] {
         let call = udp::call(Duration::from_secs(seconds));
         let (target, sent, arrived, frames) = call.expect("loopback has sockets");
-        assert!(sent >= 25 * seconds && arrived * 10 >= sent * 9, "{arrived} of {sent} packets");
+        assert!(sent >= frames && arrived * 10 >= sent * 9, "{arrived} of {sent} packets");
         assert!(
             (10 * seconds..=50 * seconds).contains(&frames),
             "{frames} frames in {seconds} s of 50 a second"

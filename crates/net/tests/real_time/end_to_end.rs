@@ -97,7 +97,7 @@ fn marked(loaded: &Loaded) -> Ends {
     let (sent, received) = (flow(&ends.sender), flow(&ends.receiver));
     assert!(ends.relay.summary.links["bottleneck"].marked > 0);
     let ecn = sent.ecn.expect("over sockets it is checked");
-    assert_eq!((ecn.state, ecn.failures), ("capable", 0), "{ecn:?}");
+    assert!(ecn.capable > 0 && ecn.failures == 0, "{ecn:?}");
     assert!(sent.srtt_ms.p50.expect("reports") >= 20.0, "{sent:?}");
     assert!(received.frames.displayed > Some(0), "{:?}", received.frames);
     assert!(received.frame_delay_ms.p50.expect("frames") >= 10.0, "{received:?}");
@@ -107,6 +107,8 @@ fn marked(loaded: &Loaded) -> Ends {
 
 fn carries_media(ends: &Ends) {
     let (sent, relayed, received) = (flow(&ends.sender), flow(&ends.relay), flow(&ends.receiver));
+    // Where the machine itself holds packets up, unmarked ones wait as they do before a Classic AQM.
+    assert_eq!(sent.ecn.map(|ecn| ecn.state), Some("capable"), "{:?}", sent.ecn);
     let marked = relayed.ce_ratio.expect("packets");
     assert!((0.005..0.9).contains(&marked), "{relayed:?}");
     for figures in [received, sent] {

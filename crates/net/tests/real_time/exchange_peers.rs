@@ -379,28 +379,36 @@ fn grouped() -> ExchangeCounters {
 #[test]
 fn more_processes_than_there_is_room_for_are_told_so() {
     let most = ExchangeLimits::default().processes;
-    judge_on_time(crowded, |welcome| assert_eq!(*welcome, most - 1));
+    judge_on_time(crowded, |(welcome, turned_away)| {
+        assert_eq!(*welcome, most - 1);
+        assert!(*turned_away > most, "{turned_away}");
+    });
 }
 
-/// How many of a crowd are welcome beside an honest process, which may have left where it could say nothing for long.
-fn crowded() -> usize {
+/// How many of a crowd are welcome and how many are turned away beside an honest process, which may have left where it could say
+/// nothing for long.
+fn crowded() -> (usize, usize) {
     let folder = Folder::new("crowd");
     let path = folder.socket();
     let most = ExchangeLimits::default().processes;
-    let (welcome, counters) = beside(&path, || {
+    let (crowd, counters) = beside(&path, || {
         let mut honest = Process::new(&path, 5000);
         honest.join();
         let crowd: Vec<OwnedFd> = (0..2 * most).map(|_| raw(&path)).collect();
-        let welcome = crowd.iter().filter(|raw| matches!(hear(raw), Some(Reply::Welcome { .. }))).count();
-        // More of them where the first ones have said nothing for too long before the last ones come.
-        assert!(welcome >= most - 1, "{welcome}");
+        let replies = crowd.iter().map(hear);
+        let (welcome, others): (Vec<_>, Vec<_>) =
+            replies.partition(|reply| matches!(reply, Some(Reply::Welcome { .. })));
+        let full = |reply: &_| matches!(reply, Some(Reply::Refused { refusal: Refusal::Full, .. }));
+        assert!(others.iter().all(full), "{others:?}");
+        // More are welcome where the first ones have said nothing for too long before the last ones come.
+        assert!(welcome.len() >= most - 1, "{}", welcome.len());
         assert!(honest.update(5010) < Duration::from_secs(20));
         drop(crowd);
         let mut later = Process::new(&path, 1000);
         later.join();
-        welcome
+        (welcome.len(), others.len())
     });
     // The later one may have come before the crowd was gone, and then again.
-    assert!(counters.turned_away as usize > most, "{counters:?}");
-    welcome
+    assert!(counters.turned_away as usize >= crowd.1, "{counters:?}");
+    crowd
 }
