@@ -1,4 +1,5 @@
 //! A sender whose address changes in the middle of a call: one call to the receiver, and to a relay before it.
+#![allow(clippy::disallowed_methods, reason = "the address changes after some time")]
 
 use crate::call::{StopAtEnd, anywhere, flow, loaded};
 use crate::lateness::judge_on_time;
@@ -7,7 +8,7 @@ use paceline_scenario::Loaded;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn scenario(controller: &str) -> Loaded {
     loaded(&format!(
@@ -23,16 +24,20 @@ fn socket() -> UdpSocket {
     socket
 }
 
-/// Passes datagrams between the sender and `target`, from another port once so many have passed; what still comes to the port before goes
+/// The port changes so long after the first packet.
+const FIRST_PORT: Duration = Duration::from_secs(3);
+
+/// Passes datagrams between the sender and `target`, from another port in the middle of the call; what still comes to the port before goes
 /// nowhere.
-fn translate(inside: &UdpSocket, target: SocketAddr, change_after: usize, over: &AtomicBool) {
-    let (mut outside, mut buffer, mut sender, mut passed) = (socket(), [0; 2000], None, 0);
+fn translate(inside: &UdpSocket, target: SocketAddr, over: &AtomicBool) {
+    let (mut outside, mut buffer, mut sender) = (socket(), [0; 2000], None);
+    let (mut begun, mut changed) = (None, false);
     while !over.load(Ordering::Relaxed) {
         match inside.recv_from(&mut buffer) {
             Ok((length, from)) => {
-                (sender, passed) = (Some(from), passed + 1);
-                if passed == change_after {
-                    outside = socket();
+                sender = Some(from);
+                if !changed && begun.get_or_insert_with(Instant::now).elapsed() >= FIRST_PORT {
+                    (outside, changed) = (socket(), true);
                 }
                 outside.set_nonblocking(true).expect("a socket");
                 outside.send_to(&buffer[..length], target).expect("sent");
@@ -60,7 +65,7 @@ fn call(loaded: &Loaded, relayed: bool) -> (NetOutput, NetOutput, NetOutput) {
         let control = || Control { stop, progress: &|_| () };
         let receiver = scope.spawn(move || receiver.run(&control()));
         let relay = scope.spawn(move || relay.run(&control()));
-        scope.spawn(move || translate(&inside, first, 900, over));
+        scope.spawn(move || translate(&inside, first, over));
         let sender = sender.expect("a sender").run(&control()).expect("answered");
         let receiver = receiver.join().expect("no panic").expect("an output");
         stop.store(true, Ordering::Relaxed);
