@@ -72,7 +72,13 @@ fn flows_of_two_senders_share_by_priority() {
     judge_on_time(two_share, |(outputs, counters)| {
         // A flow that is silent for long has left, and comes again.
         assert_eq!((counters.joined, counters.left, counters.vanished), (2, 2, 0), "{counters:?}");
-        assert!(counters.messages > 200, "{counters:?}");
+        assert!(counters.messages > 200 && counters.refused == 0, "{counters:?}");
+        let warned: Vec<_> = outputs.iter().flat_map(|sent| &sent.warnings).collect();
+        assert!(!warned.iter().any(|said| said.contains("refused")), "{warned:?}");
+        let given = outputs
+            .each_ref()
+            .map(|sent| mean(&sent.flows, "coupled_rate_mbps", 2.0, 7.9).expect("it shares"));
+        assert!((1.9..2.1).contains(&(given[0] / given[1])), "camera and slides are given {given:?} Mbit/s");
         let sent =
             outputs.each_ref().map(|sent| mean(&sent.flows, "throughput_mbps", 2.0, 7.9).expect("packets"));
         assert!((1.2..3.5).contains(&(sent[0] / sent[1])), "camera and slides send {sent:?} Mbit/s");
@@ -80,7 +86,7 @@ fn flows_of_two_senders_share_by_priority() {
     });
 }
 
-/// Two flows share: their assignments, and the counts of the exchange, hold however late the machine is.
+/// Two flows share: that both joined, and that each message was understood, holds however late the machine is.
 fn two_share() -> ([NetOutput; 2], ExchangeCounters) {
     let (folder, loaded) = (Folder::new("priority"), &camera_and_slides(8, ""));
     let (path, stop) = (folder.socket(), &AtomicBool::new(false));
@@ -91,13 +97,8 @@ fn two_share() -> ([NetOutput; 2], ExchangeCounters) {
         stop.store(true, Ordering::Relaxed);
         (outputs, server.join().expect("no panic"))
     });
-    let given =
-        outputs.each_ref().map(|sent| mean(&sent.flows, "coupled_rate_mbps", 2.0, 7.9).expect("it shares"));
-    assert!((1.9..2.1).contains(&(given[0] / given[1])), "camera and slides are given {given:?} Mbit/s");
-    let warned: Vec<_> = outputs.iter().flat_map(|sent| &sent.warnings).collect();
-    assert!(!warned.iter().any(|said| said.contains("refused")), "{warned:?}");
     assert!(counters.joined >= 2, "{counters:?}");
-    assert_eq!((counters.malformed, counters.refused, counters.held_back), (0, 0, 0), "{counters:?}");
+    assert_eq!((counters.malformed, counters.held_back), (0, 0), "{counters:?}");
     assert!(!path.exists(), "an exchange that ends takes its file away");
     (outputs, counters)
 }

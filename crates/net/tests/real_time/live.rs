@@ -12,7 +12,7 @@ fn scenario(changed: &str) -> Loaded {
 
 fn scenario_at(rate: &str, changed: &str) -> Loaded {
     let text = format!(
-        "name = \"live\"\nduration = \"1s\"\n[links.path]\nrate = \"{rate}\"\ndelay = \"10ms\"\n\
+        "name = \"live\"\nduration = \"3s\"\n[links.path]\nrate = \"{rate}\"\ndelay = \"10ms\"\n\
          queue = {{ limit = \"100ms\" }}\n[flows.video]\ncontroller = \"scream\"\n\
          source = {{ kind = \"bulk\" }}\npath = [\"path\"]\n{changed}"
     );
