@@ -41,8 +41,8 @@ impl Tempo {
 impl Controller for Tempo {
     fn on_offered(&mut self, now: Time, offered: &Offered, queue: &SendQueueState) -> Update {
         self.begun = true;
-        if offered.frame_end && !queue.greedy && offered.stream == StreamId(0) {
-            self.path.frames.note(now);
+        if !queue.greedy && offered.stream.0 < StreamSet::CAPACITY {
+            self.path.frames.note(now, offered.stream, offered.bytes, offered.frame_end);
         }
         self.on_send_queue(now, queue)
     }

@@ -1,6 +1,7 @@
 //! Tempo: a rate that grows until a queue stands, and then lets it drain. Ours.
 
 mod controller;
+mod frames;
 mod law;
 mod losses;
 mod marks;

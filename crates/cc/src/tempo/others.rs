@@ -5,8 +5,11 @@ use super::recent::Peak;
 use crate::delay_noise::noise_after;
 use paceline_units::{Time, TimeDelta};
 
-/// A queue that others left is gone where none stood for so long, or for twice as long.
+/// A queue that others left is gone where no more than a part of it stood for so long, or for twice as long.
 const FORGOTTEN: TimeDelta = TimeDelta::from_secs(3);
+const GONE: f64 = 0.25;
+/// A path became shorter that did so by so many seconds, at least: noise moves a queue by less.
+const SHORTER: f64 = 0.15;
 /// Drains that are remembered.
 const DRAINS: usize = 4;
 
@@ -20,16 +23,28 @@ pub(super) struct Others {
     left: [f64; DRAINS],
     /// The longest standing queue of late.
     longest: Peak,
+    /// The latest time, in seconds, at which a queue could have drained that stood before.
+    drains: f64,
 }
 
 impl Others {
-    pub(super) const NONE: Others =
-        Others { noise: 0.0, looked: (0.0, Time::ZERO), left: [0.0; DRAINS], longest: Peak::new(FORGOTTEN) };
+    pub(super) const NONE: Others = Others {
+        noise: 0.0,
+        looked: (0.0, Time::ZERO),
+        left: [0.0; DRAINS],
+        longest: Peak::new(FORGOTTEN),
+        drains: 0.0,
+    };
 
     /// Looks at the standing queue. While our rate grows and shows (`grows`), our own queue does not fall.
     pub(super) fn look(&mut self, params: &Params, now: Time, span: TimeDelta, standing: f64, grows: bool) {
         self.longest.note(now, standing);
-        if self.longest.most() < params.queue_limit.as_secs_f64() {
+        // No queue drains faster than time passes: where one seems to, the path became shorter.
+        let drains = (now - Time::ZERO).as_secs_f64() + standing;
+        self.drains = self.drains.max(drains);
+        let is_shorter = drains < self.drains - SHORTER.max(self.floor() / 2.0);
+        let stood = if is_shorter { standing } else { self.longest.most() };
+        if stood < params.queue_limit.as_secs_f64().max(GONE * self.floor()) {
             self.left = [0.0; DRAINS];
         }
         let (before, at) = self.looked;
@@ -45,6 +60,9 @@ impl Others {
 
     /// A drain ended with this queue.
     pub(super) fn on_drained(&mut self, standing: f64) {
+        if standing < GONE * self.floor() {
+            self.left = [0.0; DRAINS];
+        }
         self.left.rotate_left(1);
         self.left[DRAINS - 1] = standing;
     }

@@ -1,6 +1,7 @@
 //! The path as reports tell it: the standing queue, arrivals, losses and marks.
 
 use super::Params;
+use super::frames::Frames;
 use super::recent::Gaps;
 use super::trains::Trains;
 use crate::Acked;
@@ -39,7 +40,7 @@ pub(super) struct Path {
     zero: Option<Time>,
     counts: Counts,
     pub(super) trains: Trains,
-    pub(super) frames: Gaps,
+    pub(super) frames: Frames,
     pub(super) reports: Gaps,
 }
 
@@ -56,7 +57,7 @@ impl Path {
             zero: None,
             counts: Counts::NONE,
             trains: Trains::NONE,
-            frames: Gaps::NONE,
+            frames: Frames::new(),
             reports: Gaps::NONE,
         };
         path.set_span(params.standing_span);

@@ -226,17 +226,31 @@ fn the_noise_is_what_the_queue_falls_by_while_the_rate_grows() {
 #[test]
 fn a_queue_that_others_left_is_forgotten_where_none_stands_for_seconds() {
     let (params, span) = (Params::default(), TimeDelta::from_millis(100));
-    let floor_after = |seen: f64| {
+    let left = |queue: f64| {
         let mut others = Others::NONE;
-        others.look(&params, at(0), span, 0.3, true);
-        others.on_drained(0.3);
-        for n in 1..70 {
+        others.look(&params, at(0), span, queue, true);
+        others.on_drained(queue);
+        others
+    };
+    let floor_after = |seen: f64| {
+        let mut others = left(0.3);
+        for n in 4..70 {
             others.look(&params, at(100 * n), span, if n % 20 == 0 { seen } else { 0.0 }, true);
         }
         others.floor()
     };
     assert_eq!(floor_after(0.01), 0.0, "none stood for seven seconds");
     assert_eq!(floor_after(0.1), 0.3, "each two seconds one stood: of a flow that comes and goes");
+    for (after, floor) in [(100, 0.0), (400, 0.3)] {
+        let mut others = left(0.3);
+        others.look(&params, at(after), span, 0.0, true);
+        assert_eq!(others.floor(), floor, "{after} ms: no queue drains faster than time passes");
+    }
+    let mut others = left(0.3);
+    others.on_drained(0.1);
+    assert_eq!(others.floor(), 0.3, "less, for once");
+    others.on_drained(0.0);
+    assert_eq!(others.floor(), 0.0, "nothing stands where less is sent");
 }
 
 #[test]
