@@ -31,7 +31,7 @@ use alloc::string::ToString;
 use droptail::DropTail;
 use headers::Routed;
 use paceline_units::param::{ParamError, ParamSet};
-use paceline_units::{Bitrate, Bytes};
+use paceline_units::{Bitrate, Bytes, CongestionHeader};
 use packet_queue::{Discipline, LinkContext, PacketQueue};
 
 /// The common parameter of every discipline: a limit.
@@ -187,6 +187,22 @@ macro_rules! disciplines {
                 match self {
                     Queue::Plain(queue) | Queue::DropTail(queue) => queue.set_limit(limit),
                     $($(#[cfg($cfg)])? Queue::$name(queue) => queue.set_limit(limit),)*
+                }
+            }
+
+            /// As [`Discipline::lend`].
+            pub(crate) fn lend(&mut self, key: u32, header: CongestionHeader) {
+                match self {
+                    Queue::Plain(_) | Queue::DropTail(_) => {}
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.lend(key, header),)*
+                }
+            }
+
+            /// As [`Discipline::lent`].
+            pub(crate) fn lent(&self, key: u32) -> Option<CongestionHeader> {
+                match self {
+                    Queue::Plain(_) | Queue::DropTail(_) => None,
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.lent(key),)*
                 }
             }
 

@@ -134,3 +134,52 @@ fn headers_that_lie_leave_the_rate_between_its_bounds() {
         }
     }
 }
+
+/// A packet of 1000 B whose congestion header the link is lent.
+struct Token(u32);
+
+impl Transit for Token {
+    fn size(&self) -> Bytes {
+        Bytes::new(1000)
+    }
+
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+
+    fn mark_ce(&mut self) {}
+
+    fn flow(&self) -> u64 {
+        0
+    }
+
+    fn lent_key(&self) -> Option<u32> {
+        Some(self.0)
+    }
+}
+
+/// A router writes into headers that it was lent as into those that packets carry; a queue without a router keeps none.
+#[test]
+fn a_lent_header_is_written_into() {
+    for (queue, rate) in [
+        (QueueConfig::Rcp(RcpConfig::default()), Some(50_000.0)),
+        (QueueConfig::of("red").expect("a queue"), None),
+    ] {
+        let mut queue = queue;
+        queue.set_limit(QueueLimit::Packets(100));
+        let config = LinkConfig::new(RateProcess::Constant(Bitrate::from_mbps(8)), TimeDelta::ZERO, queue);
+        let mut link = Link::new(config, 1, "l").expect("a link");
+        let mut left = Vec::new();
+        for key in [7, 2, 0] {
+            link.lend(key, CongestionHeader::asking_rate(0.2));
+            link.offer(Time::ZERO, Token(key), &mut |departure| left.push(departure.packet.0));
+        }
+        assert!(link.lent(7).is_none_or(|header| header.feedback == 50_000.0), "it found the link idle");
+        link.advance(Time::from_nanos(5_000_000), &mut |departure| left.push(departure.packet.0));
+        assert_eq!(left, [7, 2, 0]);
+        for key in left {
+            assert_eq!(link.lent(key).map(|header| header.feedback), rate);
+        }
+        assert_eq!(link.lent(99), None);
+    }
+}
