@@ -267,8 +267,7 @@ impl TcpReceiver {
     #[cold]
     fn store_apart(&mut self, now: Time, offset: u64, end: u64) -> Bytes {
         let begin = offset.max(self.next);
-        let had: u64 = self.pieces.iter().map(|(from, to)| end.min(to).saturating_sub(begin.max(from))).sum();
-        let new = end.saturating_sub(begin) - had.min(end.saturating_sub(begin));
+        let new = end.saturating_sub(begin) - self.pieces.count_in(begin, end);
         if new == 0 {
             self.duplicate = (end > offset).then_some((offset, end));
             self.due = Some(now);
