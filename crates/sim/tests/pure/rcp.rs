@@ -163,7 +163,7 @@ fn rates_queues_and_convergence_are_ns_2_s() {
         }
         for ((rtt_ms, _), (time, expected)) in flows.iter().zip(times.iter().zip(reached)) {
             let room = (0.2 * expected).max(3e-3 * rtt_ms).max(0.2) + 1e-9;
-            if !((time - expected).abs() <= room) {
+            if time.is_nan() || (time - expected).abs() > room {
                 late.push((name, *expected, *time));
             }
         }
