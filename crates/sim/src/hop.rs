@@ -252,12 +252,14 @@ impl Hop {
         if !is_accepted {
             self.queued.take(&token);
         }
-        self.give_headers_back(forwarded);
+        if !self.headed.is_empty() {
+            self.give_headers_back(forwarded);
+        }
         is_accepted
     }
 
     /// Writes the headers that the link was lent into the packets that departed in this call.
-    #[inline]
+    #[cold]
     fn give_headers_back(&mut self, forwarded: &mut [Forwarded]) {
         for (place, key) in self.headed.drain(..) {
             if let (Some(header), Some(to)) = (self.link.lent(key), forwarded[place].packet.congestion()) {
@@ -270,7 +272,9 @@ impl Hop {
     pub fn advance_link(&mut self, until: Time, forwarded: &mut Vec<Forwarded>, lost: &mut Vec<Lost>) {
         let Hop { link, queued, headed, recorder, next, .. } = self;
         link.advance(until, &mut |departure| forward(departure, queued, headed, recorder, next, forwarded));
-        self.give_headers_back(forwarded);
+        if !self.headed.is_empty() {
+            self.give_headers_back(forwarded);
+        }
         while let Some((at, token)) = self.link.take_dropped() {
             let packet = self.queued.take(&token);
             lost.push(Lost { missed: at + self.link.delay(), packet });
