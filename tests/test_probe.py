@@ -14,6 +14,7 @@ import pytest
 
 import paceline
 from conftest import Run
+from paceline.pairs import PairPlan, available, found
 from paceline.plots import noise
 from paceline.probing import Measured, Plan, ProbeError, _drift_ppm, _measured, _unheld, networks, probe, probe_path
 from paceline.toml import loads
@@ -196,9 +197,63 @@ def test_the_command_prints_a_link_and_writes_it(cli: Run, tmp_path: Path) -> No
     assert json.loads(document.stdout) == json.loads((out / "probe.json").read_text())
 
 
+# Capacity and other traffic in Mbit/s.
+BESIDE = [(2, 0.0), (2, 1.0), (10, 2.0), (10, 5.0), (10, 8.0), (50, 10.0), (50, 40.0), (200, 100.0)]
+
+
+@pytest.mark.parametrize(("capacity", "cross"), BESIDE)
+def test_pairs_find_the_bandwidth_that_others_leave(capacity: int, cross: float) -> None:
+    """The capacity less others' traffic within four standard errors: set before the first run."""
+    text = CLEAN.replace("2Mbps", f"{capacity}Mbps").replace('bytes = "50kB"', "packets = 1000")
+    plan = PairPlan(capacity * 1e6)
+    measured = available(text, plan, cross_bps=cross * 1e6)
+    filled = probe(text, plan=Plan(hold_s=2.0, transfer=20_000_000)).capacity_bps
+    left, found_mbps, error = capacity - cross, measured.available_bps / 1e6, measured.error_bps / 1e6
+    print(f"| {capacity} | {cross:g} | {left:g} | {found_mbps:.2f} | {error:.2f} | {filled / 1e6:.1f} |")
+    assert abs(found_mbps - left) <= 4 * error + 1e-6
+    assert measured.rate_bps <= 1.1 * min(240e3, 0.05 * capacity * 1e6)
+    assert (measured.pairs, measured.sent) == (100, 100)
+    assert available(text, plan, cross_bps=cross * 1e6) == measured
+
+
+def test_pairs_are_means_of_gaps() -> None:
+    """Of 10 Mbit/s: a gap that doubles leaves nothing, one that stays leaves all; half a pair is none."""
+    sent = np.repeat(np.arange(20.0), 2) + np.tile([0.0, 1.2e-3], 20)
+    arrived = sent + 0.02
+    arrived[1:20:2] += 1.2e-3
+    plan = PairPlan(10e6)
+    whole = found("a path", plan, (sent.tobytes(), arrived.tobytes()))
+    assert whole.available_bps == pytest.approx(5e6)
+    assert whole.error_bps == pytest.approx(10e6 * np.std([0.0] * 10 + [1.0] * 10, ddof=1) / 20**0.5)
+    arrived[0] = np.nan
+    assert found("a path", plan, (sent.tobytes(), arrived.tobytes())).pairs == 19
+    arrived[::3] = np.nan
+    with pytest.raises(ProbeError, match="pairs arrived whole"):
+        found("a path", plan, (sent.tobytes(), arrived.tobytes()))
+
+
+def test_the_command_measures_by_pairs(cli: Run, tmp_path: Path) -> None:
+    file = tmp_path / "link.toml"
+    file.write_text(CLEAN)
+    arguments = ["probe", str(file), "--method", "pairs", "--capacity", "2Mbps", "--cross", "1Mbps"]
+    done = cli(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert "of 2000.0" in done.stdout
+    document = json.loads(cli(*arguments, "--json", "--pairs", "50").stdout)
+    assert (document["pairs_sent"], document["capacity_kbps"]) == (50, 2000.0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
+        (["adsl", "--method", "pairs"], "--capacity"),
+        (["adsl", "--method", "pairs", "--capacity", "5"], "expected a rate such as 10Mbps"),
+        (["adsl", "--method", "pairs", "--capacity", "0Mbps"], "above 0"),
+        (["adsl", "--method", "pairs", "--capacity", "1bps"], "capacity"),
+        (["adsl", "--method", "pairs", "--capacity", "1Mbps", "--hold", "5s"], "expected with --method fill"),
+        (["adsl", "--method", "pairs", "--capacity", "1Mbps", "--pairs", "0"], "pairs"),
+        (["adsl", "--capacity", "1Mbps"], "expected with --method pairs"),
+        (["--send", "127.0.0.1:1", "--method", "pairs", "--capacity", "1Mbps", "--cross", "1Mbps"], "with a scenario"),
         ([], "expected one of a scenario or network"),
         (["wimax", "--send", "127.0.0.1:1"], "expected one of a scenario or network"),
         (["wimx"], "wimx"),

@@ -29,6 +29,8 @@ __all__ = [
     "heading_units",
     "link",
     "live",
+    "pair_link",
+    "pair_path",
     "probe_link",
     "probe_path",
     "quantity",
@@ -419,6 +421,26 @@ def probe_path(
     part: float,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[tuple[bytes, bytes], tuple[bytes, bytes], float | None, float | None]: ...
+def pair_link(
+    scenario: Scenario,
+    link: str,
+    *,
+    capacity_bps: float,
+    packet_size: int,
+    pairs: int,
+    cross_bps: float,
+    seed: int,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[bytes, bytes]: ...
+def pair_path(
+    to: str,
+    *,
+    capacity_bps: float,
+    packet_size: int,
+    pairs: int,
+    seed: int,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[bytes, bytes]: ...
 def reflect(listen: str, *, patience_s: float | None = None) -> int: ...
 def exchange(
     socket: Path,

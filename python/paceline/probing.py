@@ -18,7 +18,7 @@ import numpy.typing as npt
 from paceline import _core
 from paceline.errors import DataNotFound, PacelineError, UsageError, one_of
 from paceline.overrides import Overrides
-from paceline.scenario import ScenarioLike, ScenarioText, read
+from paceline.scenario import LoadedScenario, ScenarioLike, ScenarioText, read
 from paceline.simulation import Progress, expect_progress, registry
 from paceline.toml import loads, toml_key, toml_value
 
@@ -225,15 +225,35 @@ def probe(
     expect_progress(progress)
     if plan is not None and not isinstance(plan, Plan):
         raise UsageError(f"plan: found {plan!r}, expected a `paceline.probing.Plan`")
+    text, path = read_path(what, overrides=overrides, seed=seed, data=data)
+    return probe_read(text, path, link, plan, progress)
+
+
+def read_path(
+    what: ScenarioLike,
+    *,
+    overrides: Overrides | None,
+    seed: int | None,
+    data: str | os.PathLike[str] | None,
+) -> tuple[ScenarioText, str]:
+    """The scenario of a network or of a file, and what the result calls it."""
     if isinstance(what, str) and what in networks():
-        text = read(network_scenario(what), overrides=overrides, seed=seed, data=data)
-        return probe_read(text, what, link, plan, progress)
+        return read(network_scenario(what), overrides=overrides, seed=seed, data=data), what
     path = os.fspath(what) if isinstance(what, str | os.PathLike) else "scenario"
     try:
         text = read(what, overrides=overrides, seed=seed, data=data)
     except DataNotFound as error:
         raise DataNotFound(f"{error}; the named networks are {', '.join(networks())}") from None
-    return probe_read(text, path.partition("\n")[0], link, plan, progress)
+    return text, path.partition("\n")[0]
+
+
+def link_name(loaded: LoadedScenario, path: str, link: str | None) -> tuple[str, str]:
+    """The link to measure, the only one if none is named; and the name of the measured path."""
+    links = list(loads(loaded.core.resolved_toml).get("links", {}))
+    name = link if link is not None else links[0] if len(links) == 1 else None
+    if name not in links:
+        raise UsageError(f"link: found {name or f'{len(links)} links and none named'}, {one_of(name or '', links)}")
+    return str(name), path if len(links) == 1 else f"{path}, link {name}"
 
 
 def probe_read(
@@ -242,15 +262,11 @@ def probe_read(
     """Measures a link of a scenario that was read; `path` is what the result calls it."""
     plan = plan or Plan(hold_s=300.0)
     loaded = text.load()
-    links = list(loads(loaded.core.resolved_toml).get("links", {}))
-    name = link if link is not None else links[0] if len(links) == 1 else None
-    if name not in links:
-        raise UsageError(f"link: found {name or f'{len(links)} links and none named'}, {one_of(name or '', links)}")
-    path = path if len(links) == 1 else f"{path}, link {name}"
+    name, path = link_name(loaded, path, link)
     return _measured(
         path,
         plan,
-        lambda: _core.probe_link(loaded.core, str(name), **plan.arguments(), progress=progress),
+        lambda: _core.probe_link(loaded.core, name, **plan.arguments(), progress=progress),
     )
 
 
@@ -270,7 +286,7 @@ def reflect(listen: str, *, patience_s: float | None = None) -> int:
 
     Returns how many packets it answered.
     """
-    return int(_asked(lambda: _core.reflect(listen, patience_s=patience_s)))
+    return int(asked(lambda: _core.reflect(listen, patience_s=patience_s)))
 
 
 def networks() -> list[str]:
@@ -289,7 +305,8 @@ def network_scenario(name: str) -> str:
 _Seen: TypeAlias = "tuple[tuple[bytes, bytes], tuple[bytes, bytes], float | None, float | None]"
 
 
-def _asked(call: Callable[[], Any]) -> Any:
+def asked(call: Callable[[], Any]) -> Any:
+    """The answer of the extension, with errors of the package."""
     from paceline.network import NetworkError
 
     try:
@@ -301,7 +318,7 @@ def _asked(call: Callable[[], Any]) -> Any:
 
 
 def _measured(path: str, plan: Plan, call: Callable[[], _Seen]) -> Measured:
-    transfer, hold, min_rtt_s, rate = _asked(call)
+    transfer, hold, min_rtt_s, rate = asked(call)
     (sent, arrived), (hold_sent, hold_arrived) = _values(transfer), _values(hold)
     heard = ~np.isnan(hold_arrived)
     if rate is None or min_rtt_s is None or np.count_nonzero(heard) < LEAST_PACKETS:

@@ -46,6 +46,7 @@ pub mod one_way_delay;
 pub mod prague;
 mod queue_delay;
 pub mod rap;
+pub mod rcp;
 mod registry;
 pub mod reno;
 mod report;

@@ -8,7 +8,7 @@ use crate::{
     ReceiverHalf, ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState,
     SentPacket, SentRun, Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason,
     TransportNeeds, Update, Verb, bbr, bbr3, bic, binomial, cdg, compound, copa, cubic, dctcp, fast, fixed,
-    gaimd, gcc, highspeed, htcp, hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, reno, scalable,
+    gaimd, gcc, highspeed, htcp, hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, rcp, reno, scalable,
     scream, scream_v2, sctp, tempo, tfrc, um, uncontrolled, urcp, vegas, veno, westwood, xcp, yeah,
 };
 use alloc::vec::Vec;
@@ -251,6 +251,8 @@ controllers! {
     Copa("copa", copa::Copa, Steers::ByteStream),
     /// XCP (2002): routers write into a congestion header by how much the window is to change; Reno where none does
     Xcp("xcp", xcp::Xcp, Steers::ByteStream),
+    /// RCP (2007): routers write the sender's rate into a congestion header; Reno where none does
+    Rcp("rcp", rcp::Rcp, Steers::ByteStream),
     /// SCTP's window (RFC 9260, no text at hand): slow start and avoidance by bytes, half after a loss
     Sctp("sctp", sctp::Sctp, Steers::ByteStream),
 }

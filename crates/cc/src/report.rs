@@ -13,8 +13,8 @@ pub enum Report<'a> {
     Receiver(ReceiverReport),
     /// DCCP's further reports.
     Ccid(CcidReport<'a>),
-    /// The sum of what routers wrote into the congestion headers of the packets that an acknowledgement covers, in bytes per second;
-    /// absent where none has. The report on the packets follows.
+    /// Routers' feedback in the congestion headers of the packets that an acknowledgement covers, in bytes per second: the sum of changes of
+    /// the rate, or the newest rate ([`paceline_units::Feedback`]). Absent where no router wrote. The report on the packets follows.
     Congestion(Option<f64>),
 }
 

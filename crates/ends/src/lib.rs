@@ -7,6 +7,7 @@ mod ends;
 mod exchange;
 mod hearing;
 mod pacer;
+mod pair_probe;
 mod path_probe;
 mod plan;
 mod ranges;
@@ -22,7 +23,8 @@ pub use ends::{
 pub use exchange::{Coupled, CoupledEnds, CoupledShare, Exchange, PriorityStep};
 pub use hearing::Hearing;
 pub use pacer::Pacer;
-pub use path_probe::{Observation, PathProbe, ProbePlan, ProbeRecord};
+pub use pair_probe::{PairPlan, PairProbe};
+pub use path_probe::{Observation, PathProbe, ProbePlan, ProbeRecord, Prober};
 pub use plan::{Plan, Planned, StreamSpan};
 pub use ranges::Ranges;
 pub use rto::{Rto, RtoLimits};

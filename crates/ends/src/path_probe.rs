@@ -76,6 +76,33 @@ enum Phase {
     Over,
 }
 
+/// A probe of a path, sans I/O: a driver asks which packets to send, and says which arrived.
+pub trait Prober {
+    /// Its observations.
+    type Record;
+
+    /// Size of each packet on the link.
+    fn packet_size(&self) -> Bytes;
+
+    /// Whether everything was sent and waited for.
+    fn is_over(&self) -> bool;
+
+    /// How far it is, from 0 to 1.
+    fn progress(&self) -> f64;
+
+    /// When to call [`Prober::poll_transmit`] next, at the latest; none when it is over.
+    fn next_timeout(&self) -> Option<Time>;
+
+    /// The number of the packet to send at `now`; none if there is none now.
+    fn poll_transmit(&mut self, now: Time) -> Option<u64>;
+
+    /// The receiver says at `now` when the packet of this number arrived. An unknown number, or one known already, changes nothing.
+    fn on_arrival(&mut self, now: Time, number: u64, arrived: Time);
+
+    /// The observations so far.
+    fn into_record(self) -> Self::Record;
+}
+
 /// The sending end of a probe.
 #[derive(Clone, Debug)]
 pub struct PathProbe {
@@ -114,14 +141,21 @@ impl PathProbe {
             recover: 0,
         }
     }
+}
 
-    /// Whether everything was sent and waited for.
-    pub fn is_over(&self) -> bool {
+impl Prober for PathProbe {
+    type Record = ProbeRecord;
+
+    fn packet_size(&self) -> Bytes {
+        self.plan.packet_size
+    }
+
+    fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }
 
-    /// How far it is, from 0 to 1: a tenth for the transfer.
-    pub fn progress(&self) -> f64 {
+    /// A tenth is the transfer.
+    fn progress(&self) -> f64 {
         match self.phase {
             Phase::Transfer { .. } => 0.1 * self.settled.len() as f64 / self.transfer_packets() as f64,
             Phase::Settling(_) => 0.1,
@@ -132,8 +166,7 @@ impl PathProbe {
         }
     }
 
-    /// When to call [`PathProbe::poll_transmit`] next, at the latest; none when it is over.
-    pub fn next_timeout(&self) -> Option<Time> {
+    fn next_timeout(&self) -> Option<Time> {
         match self.phase {
             Phase::Transfer { .. } if self.may_send() => Some(self.begun.unwrap_or(Time::ZERO)),
             Phase::Transfer { heard } => Some(heard + TIMEOUT),
@@ -143,8 +176,8 @@ impl PathProbe {
         }
     }
 
-    /// The number of the packet to send at `now`; none if there is none now. Packets of both phases are counted together.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<u64> {
+    /// Packets of both phases are counted together.
+    fn poll_transmit(&mut self, now: Time) -> Option<u64> {
         match self.phase {
             Phase::Transfer { heard } => self.poll_transfer(now, heard),
             Phase::Settling(until) if until <= now => {
@@ -160,8 +193,7 @@ impl PathProbe {
         }
     }
 
-    /// The receiver says at `now` when the packet of this number arrived. An unknown number, or one known already, changes nothing.
-    pub fn on_arrival(&mut self, now: Time, number: u64, arrived: Time) {
+    fn on_arrival(&mut self, now: Time, number: u64, arrived: Time) {
         let transfer = self.record.transfer.len();
         let index = usize::try_from(number).unwrap_or(usize::MAX);
         let packet = match index.checked_sub(transfer) {
@@ -177,11 +209,12 @@ impl PathProbe {
         }
     }
 
-    /// The observations so far.
-    pub fn into_record(self) -> ProbeRecord {
+    fn into_record(self) -> ProbeRecord {
         self.record
     }
+}
 
+impl PathProbe {
     fn transfer_packets(&self) -> usize {
         self.plan.transfer.as_u64().div_ceil(self.plan.packet_size.as_u64().max(1)) as usize
     }

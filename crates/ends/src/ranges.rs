@@ -19,6 +19,15 @@ impl Ranges {
         from..self.ranges.partition_point(|(known, _)| *known <= end)
     }
 
+    /// How many numbers of [begin, end) are there.
+    pub fn count_in(&self, begin: u64, end: u64) -> u64 {
+        if begin >= end {
+            return 0;
+        }
+        let near = &self.ranges[self.near(begin, end)];
+        near.iter().map(|(from, to)| end.min(*to) - begin.max(*from)).sum()
+    }
+
     /// Whether adding [begin, end) makes one range more.
     pub fn is_apart(&self, begin: u64, end: u64) -> bool {
         self.near(begin, end).is_empty()
@@ -97,6 +106,10 @@ mod tests {
             for (begin, length, advances) in steps {
                 let begin = begin.max(next + 1);
                 let mut new = BTreeSet::new();
+                for from in [begin, begin + length] {
+                    let known = (from..begin + length).filter(|number| set.contains(number)).count();
+                    prop_assert_eq!(ranges.count_in(from, begin + length), known as u64);
+                }
                 ranges.add(begin, begin + length, |from, to| new.extend(from..to));
                 let expected: BTreeSet<u64> = (begin..begin + length).filter(|number| set.insert(*number)).collect();
                 prop_assert_eq!(new, expected);

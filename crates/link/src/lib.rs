@@ -88,7 +88,7 @@ pub use over_time::{
 pub use policer::{PolicerAction, PolicerConfig};
 pub use queue::{
     CoDelConfig, DelayEstimate, DropTailConfig, DualPi2Config, FqCoDelConfig, PieConfig, QueueConfig,
-    RedConfig, Scheduler, XcpConfig,
+    RcpConfig, RedConfig, Scheduler, XcpConfig,
 };
 pub use rate::RateProcess;
 pub use shaper::ShaperConfig;

@@ -19,7 +19,7 @@ use crate::shaper::Shaper;
 use crate::transit::{Departure, Offered, Plan, Planned, Transit};
 use alloc::boxed::Box;
 use paceline_units::param::ParamError;
-use paceline_units::{Bitrate, Time, TimeDelta};
+use paceline_units::{Bitrate, CongestionHeader, Time, TimeDelta};
 
 /// One direction of a link. Starts empty at time 0.
 #[derive(Clone, Debug)]
@@ -86,6 +86,17 @@ impl<P: Transit> Link<P> {
         };
         let timed = queue.is_timed();
         Ok(Link { gate, shaper, queue, limits, line, gated, timed, now: 0 })
+    }
+
+    /// Lends the link the congestion header of a packet that is offered next and has this key ([`Transit::lent_key`]), for its router to
+    /// write into. A queue without a router keeps none.
+    pub fn lend(&mut self, key: u32, header: CongestionHeader) {
+        self.queue.lend(key, header);
+    }
+
+    /// The header that was lent under this key, as it is now.
+    pub fn lent(&self, key: u32) -> Option<CongestionHeader> {
+        self.queue.lent(key)
     }
 
     /// Offers a packet at `now`; calls come in order of time. Drop-tail without a shaper calls `sink` at once with a departure in the

@@ -22,6 +22,7 @@ mod pie;
 mod policing;
 mod queueing;
 mod rates;
+mod rcp;
 mod recordings;
 mod red;
 mod routes;

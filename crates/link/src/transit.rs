@@ -17,6 +17,11 @@ pub trait Transit {
     fn congestion(&mut self) -> Option<&mut CongestionHeader> {
         None
     }
+    /// The key of a congestion header that the link was lent for it ([`Link::lend`](crate::Link::lend)), where it carries none itself.
+    #[inline]
+    fn lent_key(&self) -> Option<u32> {
+        None
+    }
 }
 
 impl<P: Transit> Transit for &mut P {
@@ -43,6 +48,11 @@ impl<P: Transit> Transit for &mut P {
     #[inline]
     fn congestion(&mut self) -> Option<&mut CongestionHeader> {
         (**self).congestion()
+    }
+
+    #[inline]
+    fn lent_key(&self) -> Option<u32> {
+        (**self).lent_key()
     }
 }
 

@@ -69,7 +69,7 @@ pub use exchange::{
 };
 pub use live::{LiveOptions, LiveOutput, live};
 pub use output::{NetCounters, NetOutput};
-pub use probe::{PathProber, ProbeOptions, Reflector};
+pub use probe::{PathProber, Reflector};
 pub use receiver::{ReceiveOptions, Receiver, receive};
 pub use relay::{OpaqueRelay, Relay, RelayOptions, TunnelOptions, tunnel};
 pub use remote::Remote;

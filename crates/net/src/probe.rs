@@ -12,7 +12,7 @@ use crate::socket::{Inbox, UdpPort};
 use crate::ssrc::PROBE_SSRC;
 use crate::wait::{PreciseTimers, wait_for};
 use crate::{Control, NetError};
-use paceline_ends::{PathProbe, ProbePlan, ProbeRecord};
+use paceline_ends::Prober;
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::rtp::{self, RtpHeaderFields};
 use paceline_wire::{arrivals, rtcp, unwrap_sequence};
@@ -24,19 +24,11 @@ const PATIENCE: TimeDelta = TimeDelta::from_secs(10);
 /// How many arrivals a reflector tells of at once: an answer may be lost, not twenty.
 const TOLD: usize = 20;
 
-/// Options of a prober.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ProbeOptions {
-    /// Where packets go: a reflector, or a relay before it.
-    pub to: SocketAddr,
-    /// How the path is measured.
-    pub plan: ProbePlan,
-}
-
 /// The measuring end.
 pub struct PathProber {
     port: UdpPort,
-    options: ProbeOptions,
+    /// Where packets go: a reflector, or a relay before it.
+    to: SocketAddr,
 }
 
 impl PathProber {
@@ -44,9 +36,9 @@ impl PathProber {
     ///
     /// # Errors
     /// Port 0 to send to, or no socket.
-    pub fn bind(options: ProbeOptions) -> Result<PathProber, NetError> {
-        require_port(options.to)?;
-        Ok(PathProber { port: UdpPort::bind(local_for(options.to))?, options })
+    pub fn bind(to: SocketAddr) -> Result<PathProber, NetError> {
+        require_port(to)?;
+        Ok(PathProber { port: UdpPort::bind(local_for(to))?, to })
     }
 
     /// Measures. Times of sending are on this machine's monotonic clock, times of arrival on the reflector's. The progress that
@@ -54,11 +46,11 @@ impl PathProber {
     ///
     /// # Errors
     /// If nothing answers, or a socket fails.
-    pub fn run(self, control: &Control<'_>) -> Result<ProbeRecord, NetError> {
-        let PathProber { port, options: ProbeOptions { to, plan } } = self;
+    pub fn run<P: Prober>(self, probe: P, control: &Control<'_>) -> Result<P::Record, NetError> {
+        let PathProber { port, to } = self;
         let _timers = PreciseTimers::new();
-        let payload = (plan.packet_size.as_u64() as usize).saturating_sub(rtp::HEADER);
-        let mut run = Run { port, to, payload, probe: PathProbe::new(plan), sent: 0, heard: false };
+        let payload = (probe.packet_size().as_u64() as usize).saturating_sub(rtp::HEADER);
+        let mut run = Run { port, to, payload, probe, sent: 0, heard: false };
         let (begun, mut inbox) = (now(), Inbox::new());
         while !run.probe.is_over() && !control.stopped() {
             run.read(&mut inbox)?;
@@ -83,18 +75,18 @@ fn now() -> Time {
     Time::from_nanos(Moment::now().as_nanos())
 }
 
-struct Run {
+struct Run<P> {
     port: UdpPort,
     to: SocketAddr,
     payload: usize,
-    probe: PathProbe,
+    probe: P,
     /// Probe packets sent.
     sent: u64,
     /// Whether anything was answered.
     heard: bool,
 }
 
-impl Run {
+impl<P: Prober> Run<P> {
     fn send(&mut self) {
         while let Some(number) = self.probe.poll_transmit(now()) {
             self.sent = number + 1;

@@ -66,6 +66,8 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(browser::browser, module)?)?;
     module.add_function(wrap_pyfunction!(probe::probe_link, module)?)?;
     module.add_function(wrap_pyfunction!(probe::probe_path, module)?)?;
+    module.add_function(wrap_pyfunction!(probe::pair_link, module)?)?;
+    module.add_function(wrap_pyfunction!(probe::pair_path, module)?)?;
     module.add_function(wrap_pyfunction!(probe::reflect, module)?)?;
     module.add_function(wrap_pyfunction!(exchange::exchange, module)?)?;
     Ok(())

@@ -3,10 +3,11 @@
 use crate::arguments::floats;
 use crate::network::{address, failure, wait};
 use crate::source::Scenario;
-use paceline_ends::{Observation, ProbePlan, ProbeRecord};
-use paceline_net::{Control, NetError, PathProber, ProbeOptions, Progress, Reflector};
+use paceline_ends::{Observation, PairPlan, PairProbe, PathProbe, ProbePlan, ProbeRecord, Prober};
+use paceline_net::{Control, NetError, PathProber, Progress, Reflector};
+use paceline_sim::{CrossTraffic, probe_beside};
 use paceline_units::param::{ParamError, ParamSet};
-use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -35,20 +36,75 @@ pub fn probe_link<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Seen<'py>> {
     let plan = plan(packet_size, transfer, hold_s, part)?;
+    let record = simulated(py, scenario, link, CrossTraffic::NONE, PathProbe::new(plan), &progress)?;
+    Ok(seen(py, &record, packet_size))
+}
+
+/// Probes a link of a scenario in the simulator by pairs of packets, beside other traffic.
+#[pyfunction]
+#[pyo3(signature = (scenario, link, *, capacity_bps, packet_size, pairs, cross_bps, seed, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "each has its name in Python")]
+pub fn pair_link<'py>(
+    py: Python<'py>,
+    scenario: &Scenario,
+    link: &str,
+    capacity_bps: f64,
+    packet_size: u64,
+    pairs: u64,
+    cross_bps: f64,
+    seed: u64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Times<'py>> {
+    let probe = pair_probe(capacity_bps, packet_size, pairs, seed)?;
+    let traffic = CrossTraffic { rate: Bitrate::from_bps_f64(cross_bps), ..CrossTraffic::NONE };
+    Ok(pair_times(py, &simulated(py, scenario, link, traffic, probe, &progress)?))
+}
+
+/// Probes the path to a reflector by pairs of packets.
+#[pyfunction]
+#[pyo3(signature = (to, *, capacity_bps, packet_size, pairs, seed, progress=None))]
+pub fn pair_path<'py>(
+    py: Python<'py>,
+    to: &str,
+    capacity_bps: f64,
+    packet_size: u64,
+    pairs: u64,
+    seed: u64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Times<'py>> {
+    let probe = pair_probe(capacity_bps, packet_size, pairs, seed)?;
+    let to = address(py, to, None)?;
+    let packets = beside(py, progress, false, |control| PathProber::bind(to)?.run(probe, control))?;
+    Ok(pair_times(py, &packets))
+}
+
+fn pair_probe(capacity_bps: f64, packet_size: u64, pairs: u64, seed: u64) -> PyResult<PairProbe> {
+    let capacity = Bitrate::from_bps_f64(capacity_bps);
+    let plan = PairPlan { capacity, packet_size: Bytes::new(packet_size), pairs, ..PairPlan::default() };
+    PairProbe::new(plan, seed).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn simulated<P: Prober>(
+    py: Python<'_>,
+    scenario: &Scenario,
+    link: &str,
+    traffic: CrossTraffic,
+    probe: P,
+    progress: &Option<Py<PyAny>>,
+) -> PyResult<P::Record> {
     let loaded = &scenario.loaded;
     let index = loaded.scenario.link_index(link).ok_or_else(|| PyValueError::new_err("no such link"))?;
     let config = loaded.parts.links[index].clone();
     let mut signal = None;
     let goes_on = |done: f64| {
-        signal = look_up(py, &progress, done).err();
+        signal = look_up(py, progress, done).err();
         signal.is_none()
     };
-    let record = paceline_sim::probe(config, loaded.scenario.seed, link, plan, goes_on);
+    let record = probe_beside(config, loaded.scenario.seed, link, traffic, probe, goes_on);
     if let Some(signal) = signal {
         return Err(signal);
     }
-    let record = record.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    Ok(seen(py, &record, packet_size))
+    record.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Probes the path to a reflector.
@@ -64,8 +120,9 @@ pub fn probe_path<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Seen<'py>> {
     let plan = plan(packet_size, transfer, hold_s, part)?;
-    let options = ProbeOptions { to: address(py, to, None)?, plan };
-    let record = beside(py, progress, false, |control| PathProber::bind(options)?.run(control))?;
+    let to = address(py, to, None)?;
+    let probe = PathProbe::new(plan);
+    let record = beside(py, progress, false, |control| PathProber::bind(to)?.run(probe, control))?;
     Ok(seen(py, &record, packet_size))
 }
 
@@ -129,14 +186,21 @@ fn beside<T: Send>(
     output.map_err(|_| PyOSError::new_err("the probe failed; please report this"))?.map_err(failure)
 }
 
+/// Times of packets, in seconds since `zero`.
+fn times<'py>(py: Python<'py>, packets: &[Observation], zero: Time) -> Times<'py> {
+    let since = |time: Time| (time - zero).as_secs_f64();
+    let sent = packets.iter().map(|packet| since(packet.sent));
+    let arrived = packets.iter().map(|packet| packet.arrived.map_or(f64::NAN, since));
+    (floats(py, sent), floats(py, arrived))
+}
+
+fn pair_times<'py>(py: Python<'py>, packets: &[Observation]) -> Times<'py> {
+    times(py, packets, packets.first().map_or(Time::ZERO, |packet| packet.sent))
+}
+
 fn seen<'py>(py: Python<'py>, record: &ProbeRecord, packet_size: u64) -> Seen<'py> {
     let zero = record.transfer.first().map_or(Time::ZERO, |packet| packet.sent);
-    let since = |time: Time| (time - zero).as_secs_f64();
-    let times = |packets: &[Observation]| {
-        let sent = packets.iter().map(|packet| since(packet.sent));
-        let arrived = packets.iter().map(|packet| packet.arrived.map_or(f64::NAN, since));
-        (floats(py, sent), floats(py, arrived))
-    };
     let rate = record.receiving_rate(Bytes::new(packet_size)).map(|rate| rate.as_bps_f64());
-    (times(&record.transfer), times(&record.hold), record.min_rtt.map(|rtt| rtt.as_secs_f64()), rate)
+    let min_rtt_s = record.min_rtt.map(|rtt| rtt.as_secs_f64());
+    (times(py, &record.transfer, zero), times(py, &record.hold, zero), min_rtt_s, rate)
 }

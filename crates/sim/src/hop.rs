@@ -2,7 +2,7 @@
 
 use crate::edge::{Edge, Edges};
 use crate::packet::{Packet, PacketRun, QueuedPackets, Token};
-use paceline_link::{Arrival, Departure, Link, Offered, Plan, Planned};
+use paceline_link::{Arrival, Departure, Link, Offered, Plan, Planned, Transit};
 use paceline_metrics::{LinkRecorder, Tick, Ticker};
 use paceline_units::{Time, TimeDelta};
 use std::cmp::Reverse;
@@ -57,6 +57,8 @@ impl Head {
 pub struct Hop {
     link: Link<Token>,
     queued: QueuedPackets,
+    /// Packets with congestion headers that departed in the present call: the place of each among those forwarded, and its key.
+    headed: Vec<(usize, u32)>,
     /// Edges that packets arrive on.
     pub inputs: Vec<usize>,
     /// Edges that packets leave on.
@@ -84,6 +86,7 @@ impl Hop {
         Hop {
             link,
             queued: QueuedPackets::default(),
+            headed: Vec::new(),
             inputs,
             outputs,
             next,
@@ -239,20 +242,39 @@ impl Hop {
     /// lost.
     #[inline(never)]
     pub fn offer(&mut self, at: Time, packet: &Packet, forwarded: &mut Vec<Forwarded>) -> bool {
-        let Hop { link, queued, recorder, next, .. } = self;
+        let Hop { link, queued, headed, recorder, next, .. } = self;
         let token = queued.put(packet);
-        let mut sink = |departure| forwarded.push(forward(departure, queued, recorder, next));
+        if token.headed {
+            lend(link, &token, *packet);
+        }
+        let mut sink = |departure| forward(departure, queued, headed, recorder, next, forwarded);
         let is_accepted = link.offer(at, token, &mut sink) == Offered::Accepted;
         if !is_accepted {
             self.queued.take(&token);
         }
+        if !self.headed.is_empty() {
+            self.give_headers_back(forwarded);
+        }
         is_accepted
+    }
+
+    /// Writes the headers that the link was lent into the packets that departed in this call.
+    #[cold]
+    fn give_headers_back(&mut self, forwarded: &mut [Forwarded]) {
+        for (place, key) in self.headed.drain(..) {
+            if let (Some(header), Some(to)) = (self.link.lent(key), forwarded[place].packet.congestion()) {
+                *to = header;
+            }
+        }
     }
 
     /// The link's own events before `until`.
     pub fn advance_link(&mut self, until: Time, forwarded: &mut Vec<Forwarded>, lost: &mut Vec<Lost>) {
-        let Hop { link, queued, recorder, next, .. } = self;
-        link.advance(until, &mut |departure| forwarded.push(forward(departure, queued, recorder, next)));
+        let Hop { link, queued, headed, recorder, next, .. } = self;
+        link.advance(until, &mut |departure| forward(departure, queued, headed, recorder, next, forwarded));
+        if !self.headed.is_empty() {
+            self.give_headers_back(forwarded);
+        }
         while let Some((at, token)) = self.link.take_dropped() {
             let packet = self.queued.take(&token);
             lost.push(Lost { missed: at + self.link.delay(), packet });
@@ -270,16 +292,29 @@ impl Hop {
     }
 }
 
+/// Lends the link the congestion header of a packet that it is to hold.
+#[cold]
+fn lend(link: &mut Link<Token>, token: &Token, mut packet: Packet) {
+    if let (Some(key), Some(header)) = (token.lent_key(), packet.congestion()) {
+        link.lend(key, *header);
+    }
+}
+
 #[inline]
 fn forward(
     departure: Departure<Token>,
     queued: &mut QueuedPackets,
+    headed: &mut Vec<(usize, u32)>,
     recorder: &mut LinkRecorder,
     next: &[u32],
-) -> Forwarded {
+    forwarded: &mut Vec<Forwarded>,
+) {
     recorder.departed(departure.departed, departure.wait);
     let mut packet = queued.take(&departure.packet);
     packet.cross(departure.wait, departure.noise);
+    if let Some(key) = departure.packet.lent_key() {
+        headed.push((forwarded.len(), key));
+    }
     let Departure { arrives: at, arrival, .. } = departure;
-    Forwarded { edge: next[packet.way()] as usize, at, packet, arrival }
+    forwarded.push(Forwarded { edge: next[packet.way()] as usize, at, packet, arrival });
 }

@@ -27,7 +27,7 @@ mod watch;
 pub use capture::CapturePlace;
 pub use engine::Pace;
 pub use log::{LoggedPacket, MediaLog, MediaUnit};
-pub use probe::probe;
+pub use probe::{CrossTraffic, probe, probe_beside};
 pub use run::{Outcome, Simulation};
 
 /// How this was compiled: the build to work with, or one for wheels and benches, with or without a profile of runs. All give the

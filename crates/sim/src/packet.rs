@@ -283,8 +283,8 @@ pub struct Token {
     way: u32,
     /// ECN field of the packet, which the link may change.
     ecn: Ecn,
-    /// Congestion header of the packet, which the link may change.
-    congestion: Option<CongestionHeader>,
+    /// Whether the packet has a congestion header, which the link is lent under the packet's slot.
+    pub headed: bool,
 }
 
 impl Transit for Token {
@@ -309,8 +309,8 @@ impl Transit for Token {
     }
 
     #[inline]
-    fn congestion(&mut self) -> Option<&mut CongestionHeader> {
-        self.congestion.as_mut()
+    fn lent_key(&self) -> Option<u32> {
+        self.headed.then_some(self.slot)
     }
 }
 
@@ -335,19 +335,15 @@ impl QueuedPackets {
                 self.packets.len() as u32 - 1
             }
         };
-        let congestion = self.packets[slot as usize].congestion().copied();
-        Token { slot, size: packet.size, way: packet.way() as u32, ecn: packet.ecn, congestion }
+        let headed = matches!(packet.content, Content::Headed(..));
+        Token { slot, size: packet.size, way: packet.way() as u32, ecn: packet.ecn, headed }
     }
 
-    /// Takes a packet out, with the ECN field and the congestion header of its token.
+    /// Takes a packet out, with the ECN field of its token.
     #[inline]
     pub fn take(&mut self, token: &Token) -> Packet {
         self.free.push(token.slot);
-        let mut packet = Packet { ecn: token.ecn, ..self.packets[token.slot as usize] };
-        if let (Some(from), Some(to)) = (token.congestion, packet.congestion()) {
-            *to = from;
-        }
-        packet
+        Packet { ecn: token.ecn, ..self.packets[token.slot as usize] }
     }
 }
 

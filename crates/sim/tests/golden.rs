@@ -77,6 +77,12 @@ fn xcp_over_its_router() {
     insta::assert_snapshot!(trace_of("\"xcp\"", link, "off", "{ kind = \"bulk\" }"));
 }
 
+#[test]
+fn rcp_over_its_router() {
+    let link = "rate = \"20Mbps\"\nqueue = { kind = \"rcp\" }";
+    insta::assert_snapshot!(trace_of("\"rcp\"", link, "off", "{ kind = \"bulk\" }"));
+}
+
 macro_rules! golden {
     ($($name:ident: $controller:ident, $link:ident, $ecn:literal;)*) => {
         $( #[test] fn $name() { insta::assert_snapshot!(trace($controller, $link, $ecn)); } )*

@@ -7,7 +7,7 @@ use super::{EcnEcho, TcpConfig, WrittenFrame};
 use paceline_cc::StreamId;
 use paceline_ends::{Follows, PathFacts, Ranges, Reason, Received, ReceivingEnd, Transmit};
 use paceline_media::{DisplayedFrame, PlayoutCounters, StreamPlayout};
-use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bytes, CongestionHeader, Ecn, Feedback, Time, TimeDelta};
 use std::collections::VecDeque;
 
 /// The most pieces of the stream that are kept beyond the first hole: a guard, far above what any window makes.
@@ -134,7 +134,7 @@ impl TcpReceiver {
         }
         self.note_mark(now, segment, ecn);
         if let Congestion::Header(header) = segment.congestion {
-            self.add_feedback(header.feedback);
+            self.note_feedback(&header);
         }
         if fin && self.fin.is_none() {
             self.fin = Some(end);
@@ -246,9 +246,12 @@ impl TcpReceiver {
         }
     }
 
-    fn add_feedback(&mut self, feedback: f32) {
-        let before = if let Congestion::Feedback(sum) = self.congestion { sum } else { 0.0 };
-        self.congestion = Congestion::Feedback(before + feedback);
+    fn note_feedback(&mut self, header: &CongestionHeader) {
+        let before = match (self.congestion, header.kind) {
+            (Congestion::Feedback(sum), Feedback::Change) => sum,
+            _ => 0.0,
+        };
+        self.congestion = Congestion::Feedback(before + header.feedback);
     }
 
     #[inline]
@@ -264,8 +267,7 @@ impl TcpReceiver {
     #[cold]
     fn store_apart(&mut self, now: Time, offset: u64, end: u64) -> Bytes {
         let begin = offset.max(self.next);
-        let had: u64 = self.pieces.iter().map(|(from, to)| end.min(to).saturating_sub(begin.max(from))).sum();
-        let new = end.saturating_sub(begin) - had.min(end.saturating_sub(begin));
+        let new = end.saturating_sub(begin) - self.pieces.count_in(begin, end);
         if new == 0 {
             self.duplicate = (end > offset).then_some((offset, end));
             self.due = Some(now);

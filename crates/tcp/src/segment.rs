@@ -46,8 +46,8 @@ pub enum Congestion {
     None,
     /// Data's header, into which routers write.
     Header(CongestionHeader),
-    /// Sum of the feedback in the headers that came since the last acknowledgement, in bytes per second; infinite if no router wrote into
-    /// one of them.
+    /// Feedback in the headers that came since the last acknowledgement, in bytes per second: the sum of changes, or the newest rate.
+    /// Infinite if no router wrote into one of those, or into that one.
     Feedback(f32),
 }
 

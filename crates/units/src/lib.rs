@@ -16,7 +16,7 @@ mod stack;
 pub mod text;
 mod time;
 
-pub use congestion::CongestionHeader;
+pub use congestion::{CongestionHeader, Feedback};
 pub use ecn::{Ecn, EcnMode};
 pub use quantity::{Bitrate, Bytes};
 #[cfg(feature = "random")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,13 @@ PictureFormats = Annotated[list[PictureFormat] | None, typer.Option("--picture-f
 """The kinds of picture files of a command whose `--format` is that of recordings."""
 
 
+class ProbeMethod(str, Enum):
+    """The ways to measure a path."""
+
+    fill = "fill"
+    pairs = "pairs"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProbeOptions(Drawing):
     """A path that is measured, and how."""
@@ -47,6 +55,22 @@ class ProbeOptions(Drawing):
     receive: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Answer the probes that arrive there, until Ctrl-C.")
     ] = None
+    method: Annotated[
+        ProbeMethod,
+        typer.Option(
+            help="`fill` fills the path once and finds its link; `pairs` finds what others leave, and hardly loads it."
+        ),
+    ] = ProbeMethod.fill
+    capacity: Annotated[
+        str | None, typer.Option(metavar="RATE", help="With `pairs`: the capacity of the bottleneck, such as 10Mbps.")
+    ] = None
+    pairs: Annotated[
+        int | None, typer.Option(min=1, metavar="COUNT", help="With `pairs`: how many are sent [default: 100].")
+    ] = None
+    cross: Annotated[
+        str | None,
+        typer.Option(metavar="RATE", help="With `pairs`, in the simulator: other traffic on the link [default: none]."),
+    ] = None
     transfer: Annotated[str | None, typer.Option(metavar="SIZE", help="Bytes sent in slow start [default: 1MB].")] = (
         None
     )
@@ -58,9 +82,9 @@ class ProbeOptions(Drawing):
         ),
     ] = None
     part: Annotated[float | None, typer.Option(metavar="PART", help="Part of the capacity [default: 0.5].")] = None
-    packet_size: Annotated[str | None, typer.Option(metavar="SIZE", help="Size of each packet [default: 1212B].")] = (
-        None
-    )
+    packet_size: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Size of each packet [default: 1212B; of pairs 1500B].")
+    ] = None
     name: Annotated[str, typer.Option(metavar="NAME", help="Name of the printed link.")] = "probed"
     set_: Annotated[
         list[str] | None,

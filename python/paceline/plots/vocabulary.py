@@ -42,16 +42,17 @@ class Look:
 FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "scream": (BLUE, ("scream", "scream-v2")),
     "gcc": (VERMILION, ("gcc",)),
-    "cubic": (GREEN, ("cubic",)),
+    "cubic": (GREEN, ("cubic", "bic", "htcp", "highspeed")),
     "bbr": (PURPLE, ("bbr", "bbr3")),
-    "dccp": (ORANGE, ("tfrc", "ccid3", "ccid2")),
+    "transports": (ORANGE, ("tfrc", "ccid3", "ccid2", "sctp")),
     "reno": (SKY, ("newreno", "reno", "sack", "tahoe")),
     "constant": (BLACK, ("fixed", "none")),
-    "ecn": (WINE, ("prague", "dctcp")),
-    "delay": (OLIVE, ("ledbat", "vegas", "tempo")),
+    "routers": (WINE, ("prague", "dctcp", "xcp", "rcp")),
+    "delay": (OLIVE, ("ledbat", "vegas", "tempo", "copa")),
     "rate": (INDIGO, ("rap", "urcp", "um", "nada")),
 }
-"""Colours by family. Its members differ in their dashes, and so do neighbours here, which grey print needs."""
+"""Colours by family. Its members differ in their dashes, of which there are four, and so do neighbours here, which
+grey print needs. Controllers of no family get a colour that is free in the picture."""
 
 
 def _looks() -> dict[str, Look]:

@@ -4,7 +4,7 @@
 use super::{Ack, Cause, Law, Window, WindowGrowth, WindowPacing};
 use crate::{StateVariable, Verb};
 use core::fmt::Debug;
-use paceline_units::{CongestionHeader, Time, TimeDelta, params};
+use paceline_units::{Bitrate, CongestionHeader, Time, TimeDelta, params};
 
 params! {
     /// The constants that all these laws share.
@@ -64,6 +64,12 @@ pub trait Rule: Clone + Debug {
     /// As [`Law::on_congestion_header`].
     fn on_congestion_header(&mut self, feedback: Option<f64>) {
         let _ = feedback;
+    }
+
+    /// As [`Law::pacing_rate`].
+    #[inline]
+    fn pacing_rate(&self, window: &Window) -> Option<Bitrate> {
+        window.pacing_rate()
     }
 
     /// The law's estimate of the queue delay.
@@ -172,6 +178,11 @@ impl<R: Rule> Law for Avoidance<R> {
         if let Some(before) = self.before.take() {
             self.rule = before;
         }
+    }
+
+    #[inline]
+    fn pacing_rate(&self, window: &Window) -> Option<Bitrate> {
+        self.rule.pacing_rate(window)
     }
 
     fn queue_delay(&self) -> Option<TimeDelta> {

@@ -187,7 +187,7 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
             let member = member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1).exempt("is_fair_to_itself", "losses take so little that shares take longer than the check to become equal");
             if profile == "iiad" { member.exempt(ONE_RECOVERY.0, ONE_RECOVERY.1) } else { member }
         }
-        ControllerParams::Xcp(_) => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1),
+        ControllerParams::Xcp(_) | ControllerParams::Rcp(_) => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1),
         ControllerParams::Fast(_) if profile == "gigabit" => {
             let many = "200 packets of its own wait, whatever the link: half a second at 4 Mbit/s";
             member.exempt("reacts_to_delay", many).exempt("reacts_to_loss", many).exempt("reacts_to_marks", many)

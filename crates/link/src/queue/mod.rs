@@ -5,8 +5,10 @@ pub(crate) mod codel;
 pub(crate) mod droptail;
 pub(crate) mod dualpi2;
 pub(crate) mod fq_codel;
+pub(crate) mod headers;
 pub(crate) mod packet_queue;
 pub(crate) mod pie;
+pub(crate) mod rcp;
 pub(crate) mod red;
 pub(crate) mod xcp;
 
@@ -15,6 +17,7 @@ pub use droptail::DropTailConfig;
 pub use dualpi2::{DualPi2Config, Scheduler};
 pub use fq_codel::FqCoDelConfig;
 pub use pie::{DelayEstimate, PieConfig};
+pub use rcp::RcpConfig;
 pub use red::RedConfig;
 pub use xcp::XcpConfig;
 
@@ -26,8 +29,9 @@ use crate::transit::{Departure, Offered, Planned, Transit};
 use alloc::format;
 use alloc::string::ToString;
 use droptail::DropTail;
+use headers::Routed;
 use paceline_units::param::{ParamError, ParamSet};
-use paceline_units::{Bitrate, Bytes};
+use paceline_units::{Bitrate, Bytes, CongestionHeader};
 use packet_queue::{Discipline, LinkContext, PacketQueue};
 
 /// The common parameter of every discipline: a limit.
@@ -186,6 +190,22 @@ macro_rules! disciplines {
                 }
             }
 
+            /// As [`Discipline::lend`].
+            pub(crate) fn lend(&mut self, key: u32, header: CongestionHeader) {
+                match self {
+                    Queue::Plain(_) | Queue::DropTail(_) => {}
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.lend(key, header),)*
+                }
+            }
+
+            /// As [`Discipline::lent`].
+            pub(crate) fn lent(&self, key: u32) -> Option<CongestionHeader> {
+                match self {
+                    Queue::Plain(_) | Queue::DropTail(_) => None,
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.lent(key),)*
+                }
+            }
+
             /// A packet comes at `now`, which a shaper had held back. It comes back if it is dropped.
             #[inline]
             pub(crate) fn offer(
@@ -326,7 +346,9 @@ disciplines! {
     /// A queue for L4S beside one for the rest, coupled so that flows of both get alike.
     DualPi2("dualpi2", DualPi2Config => dualpi2::DualPi2<P>),
     /// Drop-tail of an XCP router, which writes into the congestion headers of packets by how much their senders may change their rates.
-    Xcp("xcp", XcpConfig => xcp::Xcp<P>),
+    Xcp("xcp", XcpConfig => Routed<P, xcp::Router>),
+    /// Drop-tail of an RCP router, which writes into the congestion headers of packets the rate at which each sender may send.
+    Rcp("rcp", RcpConfig => Routed<P, rcp::Router>),
     /// Drop-tail with real departures: the oracle of the predicted one.
     #[cfg(test)]
     Fifo("fifo", crate::tests::fifo::FifoConfig => crate::tests::fifo::Fifo<P>),

@@ -10,8 +10,8 @@ use crate::line::Line;
 use crate::schedule::NEVER;
 use crate::transit::{Departure, Plan, Planned, Transit};
 use alloc::collections::VecDeque;
-use paceline_units::Bitrate;
 use paceline_units::param::ParamError;
+use paceline_units::{Bitrate, CongestionHeader};
 
 /// The facts of a link that a discipline may know when it is built.
 pub(crate) struct LinkContext<'a> {
@@ -65,6 +65,17 @@ pub(crate) trait Discipline<P: Transit>: Sized {
     fn dequeue_nothing(&mut self, now: u64, waiting: &mut Waiting<'_, P>) {
         let nothing = self.dequeue(now, waiting);
         debug_assert!(nothing.is_none());
+    }
+
+    /// Keeps the congestion header of a packet under its key ([`Transit::lent_key`]), if it writes into headers.
+    fn lend(&mut self, key: u32, header: CongestionHeader) {
+        let _ = (key, header);
+    }
+
+    /// The header under this key, as it is now.
+    fn lent(&self, key: u32) -> Option<CongestionHeader> {
+        let _ = key;
+        None
     }
 
     /// Whether it ever wants to be called without a packet.
@@ -164,6 +175,14 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
     /// Another limit holds for the packets that come from now on.
     pub(crate) fn set_limit(&mut self, limit: ResolvedLimit) {
         self.discipline.set_limit(limit);
+    }
+
+    pub(crate) fn lend(&mut self, key: u32, header: CongestionHeader) {
+        self.discipline.lend(key, header);
+    }
+
+    pub(crate) fn lent(&self, key: u32) -> Option<CongestionHeader> {
+        self.discipline.lent(key)
     }
 
     /// A packet comes at `now`, which a shaper had held back. It comes back if it is dropped.

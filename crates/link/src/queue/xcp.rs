@@ -5,13 +5,10 @@
 //! each flow gets alike, decreases in proportion to rates. Shuffling moves some of the load between flows at all times. The paper was not
 //! at hand: its equations are here as ns-2.35 and later papers have them (DEVIATIONS.md).
 
-use crate::config::{QueueLimit, ResolvedLimit};
-use crate::queue::packet_queue::{Discipline, LinkContext, Queued, Waiting};
-use crate::queue::queue_params;
-use crate::transit::Transit;
-use alloc::collections::VecDeque;
-use paceline_units::param::ParamError;
-use paceline_units::{Bytes, CongestionHeader, TimeDelta};
+use crate::config::QueueLimit;
+use crate::queue::packet_queue::LinkContext;
+use crate::queue::{headers, queue_params};
+use paceline_units::{Bytes, CongestionHeader, Feedback, TimeDelta};
 
 const PAPER: &str = "Katabi, Handley and Rohrs 2002, section 3.5, no text at hand";
 const NS2: &str = "ns-2.35";
@@ -45,7 +42,7 @@ const UNTIL_QUIET: u32 = 8;
 /// Round trip and spacing of packets in seconds, as far as a header says what can be.
 fn believed(header: &CongestionHeader) -> Option<(f64, f64)> {
     let (rtt, spacing) = (f64::from(header.rtt), f64::from(header.spacing));
-    if !(rtt > 0.0 && spacing > 0.0) {
+    if !(rtt > 0.0 && spacing > 0.0 && header.kind == Feedback::Change) {
         return None;
     }
     let rtt = rtt.clamp(RTTS.0, RTTS.1);
@@ -113,8 +110,10 @@ fn after(from: u64, interval: f64) -> u64 {
     from.saturating_add((interval * 1e9) as u64)
 }
 
-impl Router {
-    pub(crate) fn new(config: &XcpConfig, context: &LinkContext<'_>) -> Router {
+impl headers::Router for Router {
+    type Config = XcpConfig;
+
+    fn new(config: &XcpConfig, context: &LinkContext<'_>) -> Router {
         let first = config.first_interval.as_secs_f64();
         Router {
             capacity: context.nominal.as_bps_f64() / 8.0,
@@ -133,7 +132,7 @@ impl Router {
     }
 
     /// Ends the intervals that are over at `now`, up to which `waiting` bytes were in the queue.
-    pub(crate) fn reach(&mut self, now: u64, waiting: u64) {
+    fn reach(&mut self, now: u64, waiting: u64) {
         let mut ended = 0;
         while self.ends.min(self.queue_ends) <= now && ended < UNTIL_QUIET {
             if self.ends <= self.queue_ends {
@@ -147,6 +146,38 @@ impl Router {
         self.queue_ends = self.queue_ends.max(skipped(self.queue_ends, self.queue_interval, now));
     }
 
+    fn on_arrival(&mut self, _now: u64, size: u64, header: Option<&mut CongestionHeader>) {
+        self.measured.traffic += size as f64;
+        if let Some((rtt, spacing)) = header.and_then(|header| believed(header)) {
+            self.measured.spacings += spacing;
+            self.measured.rtts += rtt.min(self.config.rtt_max.as_secs_f64()) * spacing;
+        }
+    }
+
+    fn on_departure(&mut self, size: u64, waiting: u64, header: Option<&mut CongestionHeader>) {
+        self.least = self.least.min(waiting as f64);
+        let Some(header) = header.filter(|header| header.kind == Feedback::Change) else { return };
+        let Some((_, spacing)) = believed(header) else {
+            header.feedback = 0.0;
+            return;
+        };
+        let mut up = (self.up.factor * spacing).min(self.up.left);
+        let mut down = (self.down.factor * size as f64).min(self.down.left);
+        let feedback = up - down;
+        let asked = f64::from(header.feedback);
+        if asked < feedback {
+            // Another router, or the sender, wants less: the rest is for others.
+            down = (down + feedback - asked).min(self.down.left);
+            up = (asked + down).max(0.0);
+        } else {
+            header.feedback = feedback as f32;
+        }
+        self.up.take(up);
+        self.down.take(down);
+    }
+}
+
+impl Router {
     /// The efficiency controller, and the factors of the fairness controller for the next interval.
     fn end_interval(&mut self) {
         let Measured { traffic, spacings, rtts } = core::mem::take(&mut self.measured);
@@ -172,38 +203,6 @@ impl Router {
         self.queue_interval = (empty / 2.0).max(self.config.queue_interval_min.as_secs_f64());
         self.queue_ends = after(self.queue_ends, self.queue_interval);
     }
-
-    /// A packet comes.
-    pub(crate) fn on_arrival(&mut self, size: u64, header: Option<&mut CongestionHeader>) {
-        self.measured.traffic += size as f64;
-        if let Some((rtt, spacing)) = header.and_then(|header| believed(header)) {
-            self.measured.spacings += spacing;
-            self.measured.rtts += rtt.min(self.config.rtt_max.as_secs_f64()) * spacing;
-        }
-    }
-
-    /// A packet leaves, when `waiting` bytes are in the queue, its own in.
-    pub(crate) fn on_departure(&mut self, size: u64, waiting: u64, header: Option<&mut CongestionHeader>) {
-        self.least = self.least.min(waiting as f64);
-        let Some(header) = header else { return };
-        let Some((_, spacing)) = believed(header) else {
-            header.feedback = 0.0;
-            return;
-        };
-        let mut up = (self.up.factor * spacing).min(self.up.left);
-        let mut down = (self.down.factor * size as f64).min(self.down.left);
-        let feedback = up - down;
-        let asked = f64::from(header.feedback);
-        if asked < feedback {
-            // Another router, or the sender, wants less: the rest is for others.
-            down = (down + feedback - asked).min(self.down.left);
-            up = (asked + down).max(0.0);
-        } else {
-            header.feedback = feedback as f32;
-        }
-        self.up.take(up);
-        self.down.take(down);
-    }
 }
 
 /// The first end after `now` of intervals of equal length.
@@ -213,49 +212,4 @@ fn skipped(ends: u64, interval: f64, now: u64) -> u64 {
     }
     let length = ((interval * 1e9) as u64).max(1);
     ends.saturating_add(((now - ends) / length + 1).saturating_mul(length))
-}
-
-/// An XCP router over one queue.
-#[derive(Clone, Debug)]
-pub(crate) struct Xcp<P> {
-    limit: ResolvedLimit,
-    router: Router,
-    queue: VecDeque<Queued<P>>,
-}
-
-impl<P: Transit> Discipline<P> for Xcp<P> {
-    type Config = XcpConfig;
-
-    fn new(config: &XcpConfig, context: &LinkContext<'_>) -> Result<Xcp<P>, ParamError> {
-        let limit = config.limit.resolve(context.nominal)?;
-        Ok(Xcp { limit, router: Router::new(config, context), queue: VecDeque::with_capacity(64) })
-    }
-
-    fn set_limit(&mut self, limit: ResolvedLimit) {
-        self.limit = limit;
-    }
-
-    fn admit_to_idle<T: Transit>(&mut self, packet: &mut Queued<T>) -> bool {
-        self.router.reach(packet.since, 0);
-        self.router.on_arrival(packet.size, packet.packet.congestion());
-        self.router.on_departure(packet.size, packet.size, packet.packet.congestion());
-        true
-    }
-
-    fn enqueue(&mut self, mut packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Result<(), Queued<P>> {
-        self.router.reach(packet.since, waiting.bytes());
-        self.router.on_arrival(packet.size, packet.packet.congestion());
-        if !self.limit.admits(waiting.packets(), waiting.bytes(), packet.size) {
-            return Err(packet);
-        }
-        self.queue.push_back(packet);
-        Ok(())
-    }
-
-    fn dequeue(&mut self, now: u64, waiting: &mut Waiting<'_, P>) -> Option<Queued<P>> {
-        self.router.reach(now, waiting.bytes());
-        let mut next = self.queue.pop_front()?;
-        self.router.on_departure(next.size, waiting.bytes(), next.packet.congestion());
-        Some(next)
-    }
 }

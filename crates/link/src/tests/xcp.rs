@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::XcpConfig;
+use crate::queue::headers::Router as _;
 use crate::queue::packet_queue::LinkContext;
 use crate::queue::xcp::Router;
-use paceline_units::CongestionHeader;
+use paceline_units::{CongestionHeader, Feedback};
 
 /// A router of 1 MB/s, whose first interval is 50 ms.
 fn router(config: &XcpConfig) -> Router {
@@ -17,7 +18,7 @@ fn measured(config: &XcpConfig, packets: usize, windows: &[f32], waiting: f64) -
     let mut router = router(config);
     router.persistent = waiting;
     for window in windows.iter().cycle().take(packets) {
-        router.on_arrival(1000, Some(&mut CongestionHeader::asking(0.1, 0.1 / window)));
+        router.on_arrival(0, 1000, Some(&mut CongestionHeader::asking(0.1, 0.1 / window)));
     }
     router.reach(router.ends, 0);
     router
@@ -103,8 +104,8 @@ fn no_more_is_given_than_there_is() {
 fn packets_without_a_round_trip_or_a_header_count_as_load() {
     let mut router = router(&XcpConfig::default());
     let mut unknown = CongestionHeader::asking(0.0, 0.0);
-    (0..10).for_each(|_| router.on_arrival(1000, Some(&mut unknown)));
-    (0..10).for_each(|_| router.on_arrival(1000, None));
+    (0..10).for_each(|_| router.on_arrival(0, 1000, Some(&mut unknown)));
+    (0..10).for_each(|_| router.on_arrival(0, 1000, None));
     router.reach(router.ends, 0);
     router.on_departure(1000, 1000, Some(&mut unknown));
     router.on_departure(1000, 1000, None);
@@ -121,8 +122,8 @@ fn headers_that_lie_give_no_router_a_number_that_is_none() {
     for rtt in ODD {
         for spacing in ODD {
             for feedback in ODD {
-                let mut header = CongestionHeader { rtt, spacing, feedback };
-                router.on_arrival(1500, Some(&mut header));
+                let mut header = CongestionHeader { rtt, spacing, feedback, kind: Feedback::Change };
+                router.on_arrival(0, 1500, Some(&mut header));
                 router.on_departure(1500, 3000, Some(&mut header));
                 now += 7_000_000;
                 router.reach(now, 3000);
@@ -137,7 +138,7 @@ fn headers_that_lie_give_no_router_a_number_that_is_none() {
     }
     // An honest packet is served after all of it.
     let mut header = CongestionHeader::asking(0.1, 0.01);
-    router.on_arrival(1500, Some(&mut header));
+    router.on_arrival(0, 1500, Some(&mut header));
     router.on_departure(1500, 1500, Some(&mut header));
     assert!(header.feedback.is_finite());
 }

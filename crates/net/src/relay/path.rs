@@ -43,9 +43,11 @@ impl LinkPath {
     pub fn new(scenario: &Scenario, places: &[usize], configs: &[LinkConfig]) -> Result<LinkPath, NetError> {
         let hop = |place: &usize| {
             let name = &scenario.links[*place].name;
-            if let QueueConfig::Xcp(_) = configs[*place].queue {
+            let queue = &configs[*place].queue;
+            if let QueueConfig::Xcp(_) | QueueConfig::Rcp(_) = queue {
+                let kind = queue.kind();
                 let what = format!(
-                    "link {name} has the queue xcp, which writes into congestion headers, and datagrams carry none: expected another queue"
+                    "link {name} has the queue {kind}, which writes into congestion headers, and datagrams carry none: expected another queue"
                 );
                 return Err(NetError::Unsupported { what });
             }

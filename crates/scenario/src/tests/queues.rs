@@ -17,7 +17,7 @@ fn queue(text: &str) -> Result<Scenario, ScenarioError> {
 
 #[test]
 fn every_discipline_has_its_sources_defaults_and_takes_its_own_keys() {
-    for kind in ["red", "codel", "fq-codel", "pie", "dualpi2", "xcp"] {
+    for kind in ["red", "codel", "fq-codel", "pie", "dualpi2", "xcp", "rcp"] {
         let plain = queue(&format!("{{ kind = \"{kind}\" }}")).expect(kind);
         let written = plain.to_toml();
         assert!(written.contains(&format!("kind = \"{kind}\"")), "{written}");

@@ -40,6 +40,7 @@ fn what_a_transport_cannot_execute_is_refused_by_name() {
     let verbs = [Verb::Probe, Verb::ReportInterval, Verb::CounterAnnotation];
     let headers = [Verb::CongestionHeader];
     assert_eq!(refused("tcp", "xcp", &headers), []);
+    assert_eq!(refused("tcp", "rcp", &headers), []);
     assert_eq!(refused("rtp", "scream", &headers), headers);
     assert_eq!(refused("dccp", "ccid2", &headers), headers);
     assert_eq!(refused("rtp", "scream", &verbs), []);

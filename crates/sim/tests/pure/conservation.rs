@@ -193,7 +193,7 @@ fn any_link() -> impl Strategy<Value = String> {
             format!("{{ steps = [[\"0s\", \"{one}kbps\"], [\"700ms\", \"{other}kbps\"]] }}")
         }),
     ];
-    const QUEUES: [&str; 7] = ["droptail", "red", "codel", "fq-codel", "pie", "dualpi2", "xcp"];
+    const QUEUES: [&str; 8] = ["droptail", "red", "codel", "fq-codel", "pie", "dualpi2", "xcp", "rcp"];
     let more = prop_oneof![
         2 => Just(String::new()),
         1 => (0.0f64..0.5).prop_map(|ratio| format!("loss = {{ kind = \"bernoulli\", ratio = {ratio:.3} }}")),

@@ -39,6 +39,7 @@ mod probe;
 mod published;
 mod rack;
 mod random;
+mod rcp;
 mod reference;
 mod response;
 mod robust;

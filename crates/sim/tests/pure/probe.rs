@@ -1,8 +1,8 @@
 //! A path probe over simulated links, against what the links are.
 
-use paceline_ends::{Observation, ProbePlan, ProbeRecord};
+use paceline_ends::{Observation, PairPlan, PairProbe, ProbePlan, ProbeRecord};
 use paceline_link::{LinkConfig, LossConfig, NoiseConfig, QueueConfig, QueueLimit, RateProcess};
-use paceline_sim::probe;
+use paceline_sim::{CrossTraffic, probe, probe_beside};
 use paceline_units::param::{ParamSet, Value};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
@@ -97,4 +97,35 @@ fn a_probe_can_be_given_up() {
     });
     // Three times ten thousand steps, of which each packet takes one and its answer another.
     assert!((10_000..20_000).contains(&record.expect("a link").hold.len()));
+}
+
+/// The mean of Spruce's samples and its standard error in Mbit/s, of 400 pairs over a link of 10 Mbit/s beside other traffic.
+fn available(cross_mbps: u64, seed: u64) -> (f64, f64) {
+    let plan = PairPlan { pairs: 400, ..PairPlan::default() };
+    let gap = plan.gap().as_secs_f64();
+    let traffic = CrossTraffic { rate: Bitrate::from_mbps(cross_mbps), ..CrossTraffic::NONE };
+    let pairs = PairProbe::new(plan, seed).expect("a plan");
+    let config = link(10_000, QueueConfig::droptail(QueueLimit::Packets(1000)));
+    let packets = probe_beside(config, seed, "probed", traffic, pairs, |_| true).expect("a link");
+    let samples: Vec<f64> = packets
+        .chunks(2)
+        .map(|pair| (pair[1].arrived.expect("no loss") - pair[0].arrived.expect("no loss")).as_secs_f64())
+        .map(|out| 10.0 * (1.0 - (out - gap) / gap))
+        .collect();
+    let count = samples.len() as f64;
+    let mean = samples.iter().sum::<f64>() / count;
+    let variance = samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    (mean, (variance / count).sqrt())
+}
+
+/// The capacity less other traffic, within four standard errors: set before the first run.
+#[test]
+fn pairs_find_the_bandwidth_that_other_traffic_leaves() {
+    for (cross, seed) in [(0, 1), (2, 1), (4, 1), (6, 1), (8, 1), (9, 1), (4, 2), (8, 2)] {
+        let (mean, error) = available(cross, seed);
+        let left = 10.0 - cross as f64;
+        println!("{cross} of 10 Mbit/s are others': found {mean:.2} left, standard error {error:.2}");
+        assert!((mean - left).abs() <= 4.0 * error + 1e-6, "{mean} +- {error}, expected {left}");
+        assert!(error <= 0.6, "{error}");
+    }
 }

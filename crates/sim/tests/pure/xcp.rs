@@ -6,19 +6,19 @@ use paceline_sim::{Outcome, Pace};
 
 /// A queue with an XCP router, and one without.
 const XCP: &str = "{ kind = \"xcp\", packets = 100000 }";
-const PLAIN: &str = "{ packets = 500 }";
+pub(crate) const PLAIN: &str = "{ packets = 500 }";
 
 /// A bulk flow of packets of 1000 B: its controller, its links, its round trip in ms and its start in s.
 #[derive(Clone, Copy)]
-struct Bulk<'a>(&'a str, &'a str, f64, f64);
+pub(crate) struct Bulk<'a>(pub &'a str, pub &'a str, pub f64, pub f64);
 
 /// Flows over links, each with its name, Mbit/s and queue, and 1 us long. Figures are from `from` s on.
-fn network(links: &[(&str, f64, &str)], flows: &[Bulk<'_>], span: (f64, f64)) -> Outcome {
+pub(crate) fn network(links: &[(&str, f64, &str)], flows: &[Bulk<'_>], span: (f64, f64)) -> Outcome {
     run(&text(links, flows, span))
 }
 
 /// The scenario of these links and flows, seen between two seconds.
-fn text(links: &[(&str, f64, &str)], flows: &[Bulk<'_>], (from, to): (f64, f64)) -> String {
+pub(crate) fn text(links: &[(&str, f64, &str)], flows: &[Bulk<'_>], (from, to): (f64, f64)) -> String {
     let mut text = format!("duration = \"{to}s\"\nwarmup = \"{from}s\"\nsample = \"100ms\"\n");
     for (name, mbps, queue) in links {
         text += &format!("[links.{name}]\nrate = \"{mbps}Mbps\"\ndelay = \"1us\"\nqueue = {queue}\n");
@@ -41,15 +41,15 @@ fn share(mbps: f64, flows: &[(f64, f64)], span: (f64, f64)) -> Outcome {
     network(&[("l", mbps, XCP)], &flows, span)
 }
 
-fn rate(outcome: &Outcome, number: usize) -> f64 {
+pub(crate) fn rate(outcome: &Outcome, number: usize) -> f64 {
     flow(outcome, &format!("f{number}")).throughput_mbps.expect("it sends")
 }
 
-fn rates(outcome: &Outcome) -> Vec<f64> {
+pub(crate) fn rates(outcome: &Outcome) -> Vec<f64> {
     (0..outcome.summary.flows.len()).map(|number| rate(outcome, number)).collect()
 }
 
-fn queue(outcome: &Outcome) -> f64 {
+pub(crate) fn queue(outcome: &Outcome) -> f64 {
     link(outcome, "l").queue_packets.mean.expect("known")
 }
 

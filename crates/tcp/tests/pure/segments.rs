@@ -17,7 +17,7 @@ use paceline_tcp::{
     Congestion, EcnEcho, EcnSupport, Flags, RecoveryKind, SackBlocks, Segment, TcpConfig, TcpReceiver,
     TcpSender, stamp,
 };
-use paceline_units::{Bytes, CongestionHeader, Ecn, Time, TimeDelta};
+use paceline_units::{Bytes, CongestionHeader, Ecn, Feedback, Time, TimeDelta};
 use std::collections::VecDeque;
 
 /// Far more packets than any window here: a sender that sends as many at one time never stops.
@@ -337,6 +337,7 @@ impl<C: Controller> Pair<C> {
                     rtt: f32::from_bits(script.word()),
                     spacing: f32::from_bits(script.word()),
                     feedback: f32::from_bits(script.word()),
+                    kind: if script.byte() < 128 { Feedback::Change } else { Feedback::Rate },
                 }),
                 _ => Congestion::None,
             },
