@@ -1,10 +1,13 @@
 //! Flows of several processes among which those are grouped that share a bottleneck, by their delays (RFC 8382).
 
-use super::service::ClientId;
 use paceline_cc::CouplingParams;
 use paceline_cc::shared_bottleneck::{DelaySummary, Params};
 use paceline_ends::Detection;
 use paceline_units::{Time, TimeDelta};
+
+/// A connection of a process, counted from the exchange's start.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct ClientId(pub u64);
 
 /// A flow of a process, by its number there.
 pub(super) type Owner = (ClientId, u32);

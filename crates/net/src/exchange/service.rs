@@ -2,6 +2,7 @@
 //! for.
 
 use super::pace::Pace;
+pub(super) use super::pool::ClientId;
 use super::pool::Pool;
 use super::report::{ExchangeCounters, Lines};
 use super::{ExchangeLimits, terms};
@@ -34,10 +35,6 @@ impl Place {
         Place { key: key.clone(), seat: None }
     }
 }
-
-/// A connection of a process, counted from the exchange's start.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct ClientId(pub u64);
 
 /// A process that is connected.
 struct Client {
