@@ -2,6 +2,7 @@
 //! The ends themselves are in `paceline-rtp`, `paceline-tcp`, `paceline-sctp` and `paceline-dccp`.
 
 mod desired;
+mod detection;
 mod ecn_state;
 mod ends;
 mod exchange;
@@ -15,6 +16,7 @@ mod rto;
 mod session_group;
 
 pub use desired::{OfferedRate, WantedRate, window_target};
+pub use detection::Detection;
 pub use ecn_state::{EcnCounters, EcnFault, EcnState};
 pub use ends::{
     Follows, FrameCounters, Next, PathFacts, Reason, Received, ReceivingEnd, Run, SendingEnd, Transfer,

@@ -45,9 +45,11 @@ impl Bbr3Law {
         self.quantization_budget(window, self.bdp_multiple(window, bw, gain))
     }
 
-    /// `UpdateMaxInflight`.
+    /// `UpdateMaxInflight`. In a group the window has no room for aggregation: it would not be the bandwidth's part then, and once windows
+    /// limit, rates are as they are.
     pub(super) fn max_inflight(&self, window: &Window) -> f64 {
-        let inflight = self.bdp_multiple(window, self.bw, self.cwnd_gain()) + self.extra_acked.get();
+        let extra_acked = if self.coupled { 0.0 } else { self.extra_acked.get() };
+        let inflight = self.bdp_multiple(window, self.bw, self.cwnd_gain()) + extra_acked;
         self.quantization_budget(window, inflight)
     }
 

@@ -101,6 +101,7 @@ impl Law for Bbr3Law {
             drain_start_round: 0,
             limited_in: 0,
             begun: false,
+            coupled: false,
             params: params.clone(),
         }
     }
@@ -192,6 +193,7 @@ impl Law for Bbr3Law {
 
     fn on_assigned(&mut self, window: &mut Window, assigned: Assigned) {
         if let Some(bw) = assigned_bandwidth(assigned, window) {
+            self.coupled = true;
             self.max_bw.assign(bw);
             self.short_term = ShortTerm::UNLIMITED;
             self.bw = self.max_bw.get();

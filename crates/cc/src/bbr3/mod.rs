@@ -136,6 +136,8 @@ pub struct Bbr3Law {
     limited_in: u64,
     /// Whether a packet was sent.
     begun: bool,
+    /// Whether coupling has assigned a bandwidth.
+    coupled: bool,
 }
 
 impl Bbr3Law {

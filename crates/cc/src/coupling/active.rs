@@ -65,4 +65,8 @@ impl Law for Active {
     fn leave(&mut self, now: Time, flow: FlowId) -> &[Assignment] {
         self.group.leave(now, flow, self.params.leaving)
     }
+
+    fn go_over(&mut self, now: Time, flow: FlowId) -> &[Assignment] {
+        self.group.leave(now, flow, Leaving::Subtract)
+    }
 }

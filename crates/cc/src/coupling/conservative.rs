@@ -98,4 +98,11 @@ impl Law for Conservative {
         }
         self.group.leave(now, flow, self.params.leaving)
     }
+
+    fn go_over(&mut self, now: Time, flow: FlowId) -> &[Assignment] {
+        if self.group.is_last(flow) {
+            self.held_until = Time::ZERO;
+        }
+        self.group.leave(now, flow, Leaving::Subtract)
+    }
 }

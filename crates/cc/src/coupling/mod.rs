@@ -123,6 +123,10 @@ pub trait Coupling {
     /// A flow has ended or pauses. The answer may give others what it leaves behind.
     fn leave(&mut self, now: Time, flow: FlowId) -> &[Assignment];
 
+    /// A flow goes over to another group. Where flows add their rates as they join, it takes its own along, whatever a group keeps of those that
+    /// end: else it would count in both.
+    fn go_over(&mut self, now: Time, flow: FlowId) -> &[Assignment];
+
     /// A flow that has left does not come back: if another one has its number later, it was never there.
     fn forget(&mut self, flow: FlowId);
 
@@ -152,6 +156,11 @@ trait Law {
 
     /// As [`Coupling::leave`].
     fn leave(&mut self, now: Time, flow: FlowId) -> &[Assignment];
+
+    /// As [`Coupling::go_over`]: as leaving, where flows add nothing as they join.
+    fn go_over(&mut self, now: Time, flow: FlowId) -> &[Assignment] {
+        self.leave(now, flow)
+    }
 
     /// As [`Coupling::join`].
     fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
@@ -197,6 +206,10 @@ macro_rules! couplings {
 
             fn leave(&mut self, now: Time, flow: FlowId) -> &[Assignment] {
                 match self { $( AnyCoupling::$kind(inner) => inner.leave(now, flow), )* }
+            }
+
+            fn go_over(&mut self, now: Time, flow: FlowId) -> &[Assignment] {
+                match self { $( AnyCoupling::$kind(inner) => inner.go_over(now, flow), )* }
             }
 
             fn forget(&mut self, flow: FlowId) {

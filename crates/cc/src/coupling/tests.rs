@@ -175,6 +175,21 @@ fn who_leaves_leaves_its_rate_or_takes_it_along() {
     }
 }
 
+/// The rate of a flow that goes over to another group counts there: with what `leaving` keeps it would count twice.
+#[test]
+fn who_goes_over_to_another_group_takes_its_rate_along() {
+    for kind in ["active", "conservative"] {
+        let mut group = group(kind, "rfc8699");
+        group.join(ms(0), &update(0, 3.0));
+        group.join(ms(0), &update(1, 3.0));
+        group.go_over(ms(1), FlowId(0));
+        group.update(ms(2), &update(1, 3.0));
+        assert_rates(&group, &[3.0]);
+        group.join(ms(3), &update(0, 2.0));
+        assert_sum(&group, 5.0);
+    }
+}
+
 /// A flow that pauses leaves its rate to the others, and brings the same rate along when it comes back: it counts once. So does the rate
 /// of another flow that joins soon.
 #[test]

@@ -1,12 +1,13 @@
 //! The flows of this process and the socket to the exchange of the machine.
 
-use super::member::{Member, Outlet, Sent, Troubles};
+use super::member::{Member, Outlet, Sent, Terms, Troubles};
 use super::socket::{MessageSocket, Read};
 use super::terms;
 use super::{ExchangeOptions, GroupBy};
 use crate::NetError;
 use crate::choice::{ChosenFlow, ChosenFlows};
 use crate::socket::{UdpPort, address_towards};
+use paceline_cc::shared_bottleneck::Params as Detection;
 use paceline_cc::{CouplingParams, Priority};
 use paceline_ends::{Coupled, CoupledEnds, PriorityStep};
 use paceline_scenario::CouplingSpec;
@@ -39,15 +40,16 @@ fn group_name(name: &str, coupling: Option<&CouplingSpec>, flow: &ChosenFlow<'_>
     }
 }
 
-/// The coupling by which flows share over an exchange, and the name of their group if they find it by its name.
+/// The coupling by which flows share over an exchange, the detection by which it groups them if it does, and the name of their group if they
+/// find it by its name.
 fn terms_of(
     chosen: &ChosenFlows<'_>,
     options: &ExchangeOptions,
-) -> Result<(CouplingParams, Option<String>), NetError> {
+) -> Result<(CouplingParams, Option<Detection>, Option<String>), NetError> {
     let ExchangeOptions { by, group, kind, .. } = options;
     let first = &chosen.flows[0];
     let flow = &first.spec.name;
-    let coupling = chosen.coupling.or_else(|| first.coupling()).map(shareable).transpose()?;
+    let coupling = chosen.coupling.or_else(|| first.coupling());
     let name = match (by, group, coupling) {
         (GroupBy::Name, Some(name), _) => Some(name),
         (GroupBy::Name, None, Some(coupling)) => Some(&coupling.name),
@@ -77,17 +79,8 @@ fn terms_of(
             return Err(unsupported(found));
         }
     };
-    Ok((params, name.cloned()))
-}
-
-/// A coupling that flows can share by over an exchange.
-fn shareable(coupling: &CouplingSpec) -> Result<&CouplingSpec, NetError> {
-    let name = &coupling.name;
-    if coupling.detection.is_some() {
-        let what = "detection forms groups within one process, over an exchange they are given";
-        return Err(unsupported(format!("coupling {name}: {what}")));
-    }
-    Ok(coupling)
+    let detection = coupling.and_then(|coupling| coupling.detection.clone());
+    Ok((params, detection, name.cloned()))
 }
 
 /// The addresses of a flow's packets that leave from `port` to `target`.
@@ -135,7 +128,36 @@ impl ExchangeClient {
         flows: &[(GroupKey, Priority)],
         steps: Vec<PriorityStep>,
     ) -> Result<ExchangeClient, NetError> {
-        let terms = (coupling.kind().to_string(), terms::settings(coupling));
+        ExchangeClient::by(path, coupling, None, flows, steps)
+    }
+
+    /// The same of flows of which the exchange finds out, by their delays, which share a bottleneck and thus a group (RFC 8382). A group key
+    /// names the flows among which it looks; all that have it must have the same `detection`.
+    ///
+    /// # Errors
+    /// As [`ExchangeClient::new`].
+    pub fn detecting(
+        path: &Path,
+        coupling: &CouplingParams,
+        detection: &Detection,
+        flows: &[(GroupKey, Priority)],
+        steps: Vec<PriorityStep>,
+    ) -> Result<ExchangeClient, NetError> {
+        ExchangeClient::by(path, coupling, Some(detection), flows, steps)
+    }
+
+    fn by(
+        path: &Path,
+        coupling: &CouplingParams,
+        detection: Option<&Detection>,
+        flows: &[(GroupKey, Priority)],
+        steps: Vec<PriorityStep>,
+    ) -> Result<ExchangeClient, NetError> {
+        let terms = Terms {
+            kind: coupling.kind().to_string(),
+            settings: terms::settings(coupling),
+            detection: detection.map(terms::detection_settings),
+        };
         let member = Member::new(terms, flows, steps);
         let member = member.map_err(|error| unsupported(format!("exchange {}: {error}", path.display())))?;
         Ok(ExchangeClient { path: path.to_path_buf(), member, socket: None, absent: None })
@@ -147,7 +169,7 @@ impl ExchangeClient {
         ends: &[(UdpPort, SocketAddr)],
         options: &ExchangeOptions,
     ) -> Result<ExchangeClient, NetError> {
-        let (params, name) = terms_of(chosen, options)?;
+        let (params, detection, name) = terms_of(chosen, options)?;
         let group = |flow: &ChosenFlow<'_>, (port, target): &(UdpPort, SocketAddr)| match options.by {
             GroupBy::Name => {
                 let name = name.as_deref().unwrap_or_default();
@@ -167,7 +189,7 @@ impl ExchangeClient {
                 priority: step.priority,
             }));
         }
-        ExchangeClient::new(&options.path, &params, &flows, steps)
+        ExchangeClient::by(&options.path, &params, detection.as_ref(), &flows, steps)
     }
 
     /// When something is due.
@@ -289,7 +311,7 @@ mod tests {
                 group: group.map(Into::into),
                 kind: None,
             };
-            let (_, name) = terms_of(&chosen, &options).expect("a coupling");
+            let (_, _, name) = terms_of(&chosen, &options).expect("a coupling");
             let name = name.expect("groups go by name");
             chosen.flows.iter().map(|flow| group_name(&name, flow.coupling(), flow)).collect::<Vec<_>>()
         };

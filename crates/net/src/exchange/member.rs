@@ -8,6 +8,7 @@
 //! whose window changes with every packet asks as often as it is answered, and not more.
 
 use super::pace::Pace;
+use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Assigned, FlowId, FlowUpdate, Priority};
 use paceline_ends::{Coupled, CoupledEnds, CoupledShare, PriorityStep};
 use paceline_units::{Bitrate, Time, TimeDelta};
@@ -72,6 +73,8 @@ struct MemberFlow {
     barred_until: Time,
     /// When the exchange is to be told what it could not be told before.
     again_at: Time,
+    /// Intervals of the summary of its delays that the exchange was told last.
+    told_intervals: u64,
     assignments: u64,
     refused: u64,
 }
@@ -80,7 +83,7 @@ impl MemberFlow {
     /// It has left, or nobody is there to share with.
     fn shares_no_more(&mut self) {
         (self.taken, self.state, self.unanswered) = (None, None, false);
-        self.again_at = Time::MAX;
+        (self.again_at, self.told_intervals) = (Time::MAX, 0);
     }
 }
 
@@ -118,11 +121,21 @@ pub(super) struct Troubles {
     pub first: Option<String>,
 }
 
+/// Terms by which flows share, as text ([`super::terms`]).
+#[derive(Clone, Debug)]
+pub(super) struct Terms {
+    /// Kind of coupling.
+    pub kind: String,
+    /// Parameters of the kind.
+    pub settings: String,
+    /// Constants of the detection by which groups follow from delays; absent where they are declared.
+    pub detection: Option<String>,
+}
+
 /// The flows of this process and the exchange.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
-    kind: String,
-    settings: String,
+    terms: Terms,
     flows: Vec<MemberFlow>,
     /// Priorities that change, the next one last.
     steps: Vec<PriorityStep>,
@@ -140,7 +153,7 @@ impl Member {
     /// # Errors
     /// The name of a group, or the coupling's settings, cannot be told to an exchange.
     pub fn new(
-        (kind, settings): (String, String),
+        terms: Terms,
         flows: &[(GroupKey, Priority)],
         mut steps: Vec<PriorityStep>,
     ) -> Result<Member, WireError> {
@@ -156,13 +169,13 @@ impl Member {
             state: None,
             barred_until: Time::ZERO,
             again_at: Time::MAX,
+            told_intervals: 0,
             assignments: 0,
             refused: 0,
         };
         steps.sort_by(|a, b| b.at.cmp(&a.at).then(b.flow.cmp(&a.flow)));
         let member = Member {
-            kind,
-            settings,
+            terms,
             flows: flows.iter().map(flow).collect(),
             steps,
             presence: Presence::Away { retry_at: Time::ZERO },
@@ -180,8 +193,8 @@ impl Member {
     }
 
     fn join(&self, place: usize, update: Update) -> Request {
-        let (kind, settings) = (self.kind.clone(), self.settings.clone());
-        Request::Join(Join { group: self.flows[place].group.clone(), kind, settings, update })
+        let Terms { kind, settings, detection } = self.terms.clone();
+        Request::Join(Join { group: self.flows[place].group.clone(), kind, settings, detection, update })
     }
 
     /// When something is due: a priority, a sign of life, another attempt to connect.
@@ -272,7 +285,22 @@ impl Member {
                 if !told {
                     self.tell(now, place, own, ends, outlet);
                 }
+                self.tell_delays(now, place, ends, outlet);
             }
+        }
+    }
+
+    /// An exchange that groups flows by their delays hears of each new summary, once the flow has joined.
+    fn tell_delays(&mut self, now: Time, place: usize, ends: &impl CoupledEnds, outlet: &mut impl Outlet) {
+        let known = &self.flows[place];
+        if self.terms.detection.is_none() || known.state.is_none() {
+            return;
+        }
+        let is_new = |summary: &DelaySummary| summary.intervals != known.told_intervals;
+        let Some(summary) = ends.delay_summary(place).filter(is_new) else { return };
+        let request = Request::Delays { flow: place as u32, summary };
+        if self.send(now, &request, Some(place), outlet) == Sent::Done {
+            self.flows[place].told_intervals = summary.intervals;
         }
     }
 

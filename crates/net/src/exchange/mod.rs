@@ -14,6 +14,7 @@
 mod client;
 mod member;
 mod pace;
+mod pool;
 mod report;
 mod server;
 mod service;

@@ -31,13 +31,15 @@ pub struct ExchangeCounters {
     pub refused: u64,
     /// Times that a process was not read for a moment, as it sent too fast.
     pub held_back: u64,
+    /// Times that a flow was moved to another group, as delays told of another bottleneck.
+    pub regrouped: u64,
     /// Answers that were dropped, as the process did not read those before.
     pub unheard: u64,
 }
 
 impl ExchangeCounters {
     /// Every count by its name.
-    pub fn named(&self) -> [(&'static str, u64); 11] {
+    pub fn named(&self) -> [(&'static str, u64); 12] {
         let ExchangeCounters {
             processes,
             turned_away,
@@ -49,6 +51,7 @@ impl ExchangeCounters {
             malformed,
             refused,
             held_back,
+            regrouped,
             unheard,
         } = *self;
         [
@@ -62,6 +65,7 @@ impl ExchangeCounters {
             ("malformed", malformed),
             ("refused", refused),
             ("held_back", held_back),
+            ("regrouped", regrouped),
             ("unheard", unheard),
         ]
     }

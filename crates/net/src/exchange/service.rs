@@ -2,8 +2,11 @@
 //! for.
 
 use super::pace::Pace;
+pub(super) use super::pool::ClientId;
+use super::pool::Pool;
 use super::report::{ExchangeCounters, Lines};
 use super::{ExchangeLimits, terms};
+use paceline_cc::shared_bottleneck::{DelaySummary, Params as Detection};
 use paceline_cc::{AnyCoupling, Assigned, Assignment, Coupling, CouplingParams, FlowId, FlowUpdate};
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::WireError;
@@ -14,12 +17,24 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Refusals and other answers that wait for a process to read; it gets no more until it does.
 const MOST_REPLIES: usize = 32;
+/// Flows among which delays are compared, each with each; and the least time from one comparison to the next.
+const MOST_DETECTED: usize = 64;
+const LEAST_INTERVAL: TimeDelta = TimeDelta::from_millis(50);
 /// For how long a process is not read that sends too fast.
 const HOLD: TimeDelta = TimeDelta::from_millis(10);
 
-/// A connection of a process, counted from the exchange's start.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct ClientId(pub u64);
+/// A group: the one of all flows that have a key in common, or of those among them whose delays are alike, by the lowest seat of theirs.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Place {
+    key: GroupKey,
+    seat: Option<usize>,
+}
+
+impl Place {
+    fn declared(key: &GroupKey) -> Place {
+        Place { key: key.clone(), seat: None }
+    }
+}
 
 /// A process that is connected.
 struct Client {
@@ -54,7 +69,11 @@ impl Client {
 
 /// A flow of a process that shares.
 struct SharedFlow {
-    group: GroupKey,
+    group: Place,
+    /// Its seat in a pool, where groups follow from delays.
+    seat: Option<usize>,
+    /// Its last update, or the rate or window that it was given since.
+    update: FlowUpdate,
     /// The flow within its group.
     member: FlowId,
     /// Number of its last update.
@@ -85,6 +104,33 @@ impl Group {
     }
 }
 
+/// The terms of a flow that is to join.
+struct JoinTerms {
+    params: CouplingParams,
+    /// How groups follow from delays; absent where they are declared.
+    detection: Option<Detection>,
+}
+
+impl JoinTerms {
+    fn of(join: &Join) -> Result<JoinTerms, Refused> {
+        let kind = |text| (Refusal::Kind, text);
+        let params = terms::read(&join.kind, &join.settings).map_err(kind)?;
+        let detection = join.detection.as_deref().map(terms::read_detection).transpose().map_err(kind)?;
+        let interval = detection.as_ref().map(|detection| detection.interval);
+        if let Some(found) = interval.filter(|interval| *interval < LEAST_INTERVAL) {
+            let [found, least] = [found, LEAST_INTERVAL].map(TimeDelta::as_millis_f64);
+            return Err(kind(format!("T: found {found} ms, expected at least {least} ms")));
+        }
+        Ok(JoinTerms { params, detection })
+    }
+
+    /// The difference from the terms that a group has; absent if there is none.
+    fn difference(&self, params: &CouplingParams, detection: Option<&Detection>) -> Option<String> {
+        terms::difference(&self.params, params)
+            .or_else(|| terms::other_detection(self.detection.as_ref(), detection))
+    }
+}
+
 /// Why a request is refused.
 type Refused = (Refusal, String);
 
@@ -92,7 +138,9 @@ type Refused = (Refusal, String);
 pub(super) struct Service {
     limits: ExchangeLimits,
     clients: BTreeMap<ClientId, Client>,
-    groups: BTreeMap<GroupKey, Group>,
+    groups: BTreeMap<Place, Group>,
+    /// Flows whose groups follow from delays.
+    pools: BTreeMap<GroupKey, Pool>,
     pub counters: ExchangeCounters,
     pub lines: Lines,
     /// Assignments that are being handed to their owners.
@@ -105,6 +153,7 @@ impl Service {
             limits: limits.clone(),
             clients: BTreeMap::new(),
             groups: BTreeMap::new(),
+            pools: BTreeMap::new(),
             counters: ExchangeCounters::default(),
             lines: Lines::default(),
             assignments: Vec::new(),
@@ -156,11 +205,17 @@ impl Service {
         let open = || self.clients.values().filter(|client| !client.closing);
         let expiries = open().map(|client| client.heard + self.limits.expiry);
         let held = open().map(|client| client.held_until).filter(|until| *until > now);
-        expiries.chain(held).min()
+        let decisions = self.pools.values().map(Pool::next_timeout);
+        expiries.chain(held).chain(decisions).min()
     }
 
-    /// Lets the flows of processes leave that were silent for too long.
+    /// Lets the flows of processes leave that were silent for too long, and decides anew which flows share a bottleneck.
     pub fn handle_timeout(&mut self, now: Time) {
+        self.expire(now);
+        self.decide(now);
+    }
+
+    fn expire(&mut self, now: Time) {
         let expiry = self.limits.expiry;
         let silent = |client: &Client| !client.closing && client.heard + expiry <= now;
         let expired: Vec<_> =
@@ -214,6 +269,7 @@ impl Service {
             Request::Join(join) => (join.update.flow.flow.0, self.join(now, id, join)),
             Request::Update(update) => (update.flow.flow.0, self.update(now, id, update)),
             Request::Leave { flow } => (*flow, self.leave(now, id, *flow)),
+            Request::Delays { flow, summary } => (*flow, self.delays(id, *flow, summary)),
             Request::Alive { echo } => {
                 client.reply(Reply::Alive { echo: *echo }, &mut self.counters);
                 return;
@@ -288,82 +344,168 @@ impl Service {
         client.reply(Reply::Refused { flow, refusal, text }, &mut self.counters);
     }
 
-    /// The coupling that a flow is given to share by; an error if it cannot.
-    fn admitted(&mut self, id: ClientId, join: &Join) -> Result<CouplingParams, Refused> {
-        let Join { group: key, kind, settings, update } = join;
-        let params = terms::read(kind, settings).map_err(|text| (Refusal::Kind, text))?;
+    /// The terms that a flow is given to share by; an error if it cannot.
+    fn admitted(&mut self, id: ClientId, join: &Join) -> Result<JoinTerms, Refused> {
+        let Join { group: key, update, .. } = join;
+        let terms = JoinTerms::of(join)?;
         // A group without flows remembers what they left. It has a place while there is one, and the next flow decides on the kind.
-        let is_full = self.groups.len() >= self.limits.groups;
+        let is_full = self.used() >= self.limits.groups;
         self.groups.retain(|found, group| {
-            let is_of_use =
-                if found == key { terms::difference(&params, &group.params).is_none() } else { !is_full };
+            let is_own = found.seat.is_none() && found.key == *key;
+            let is_of_use = if is_own { terms.difference(&group.params, None).is_none() } else { !is_full };
             !group.owners.is_empty() || is_of_use
         });
         let full = |what: &str, most: usize| {
             (Refusal::Full, format!("{what}: found {most}, expected room for one more"))
         };
-        match self.groups.get(key) {
-            Some(group) => {
-                if let Some(text) = terms::difference(&params, &group.params) {
-                    return Err((
-                        Refusal::Kind,
-                        format!("group {key}: {text}, as who was there first has it"),
-                    ));
+        let most = match &terms.detection {
+            Some(_) => self.limits.flows_per_group.min(MOST_DETECTED),
+            None => self.limits.flows_per_group,
+        };
+        let flows = match self.terms_of(key) {
+            Some((params, detection, flows)) => {
+                if let Some(text) = terms.difference(params, detection) {
+                    let text = format!("group {key}: {text}, as who was there first has it");
+                    return Err((Refusal::Kind, text));
                 }
-                if group.owners.len() >= self.limits.flows_per_group {
-                    return Err(full(&format!("flows in group {key}"), self.limits.flows_per_group));
-                }
+                flows
             }
-            None if self.groups.len() >= self.limits.groups => {
-                return Err(full("groups", self.limits.groups));
-            }
-            None => {}
+            None if self.used() >= self.limits.groups => return Err(full("groups", self.limits.groups)),
+            None => 0,
+        };
+        if flows >= most {
+            return Err(full(&format!("flows in group {key}"), most));
         }
         let known = self.clients.get(&id).map(|client| &client.flows);
         let more = known.is_some_and(|flows| {
             !flows.contains_key(&update.flow.flow.0) && flows.len() >= self.limits.flows_per_process
         });
-        if more { Err(full("flows of a process", self.limits.flows_per_process)) } else { Ok(params) }
+        if more { Err(full("flows of a process", self.limits.flows_per_process)) } else { Ok(terms) }
+    }
+
+    /// Keys that have a group, or a pool of groups.
+    fn used(&self) -> usize {
+        self.groups.keys().filter(|place| place.seat.is_none()).count() + self.pools.len()
+    }
+
+    /// The terms by which flows of a key share, and how many flows do; absent if none has it.
+    fn terms_of(&self, key: &GroupKey) -> Option<(&CouplingParams, Option<&Detection>, usize)> {
+        if let Some(pool) = self.pools.get(key) {
+            return Some((pool.params(), Some(pool.terms()), pool.len()));
+        }
+        let group = self.groups.get(&Place::declared(key))?;
+        Some((&group.params, None, group.owners.len()))
     }
 
     /// A flow that joins its own group again has updated; a flow that joins another one has left the first.
     fn join(&mut self, now: Time, id: ClientId, join: &Join) -> Result<(), Refused> {
         let flow = join.update.flow.flow.0;
         let present = self.clients.get(&id).and_then(|client| client.flows.get(&flow));
-        let present = present.map(|shared| shared.group == join.group);
+        let present = present.map(|shared| shared.group.key == join.group);
         if present == Some(true) {
-            let group = self.groups.get(&join.group);
-            let params = terms::read(&join.kind, &join.settings).map_err(|text| (Refusal::Kind, text))?;
-            if let Some(text) = group.and_then(|group| terms::difference(&params, &group.params)) {
+            let terms = JoinTerms::of(join)?;
+            let known = self.terms_of(&join.group);
+            if let Some(text) = known.and_then(|(params, detection, _)| terms.difference(params, detection)) {
                 return Err((Refusal::Kind, format!("group {}: {text}, as it has joined", join.group)));
             }
             return self.update(now, id, &join.update);
         }
-        let params = self.admitted(id, join)?;
+        let terms = self.admitted(id, join)?;
         if present.is_some() {
             self.leave(now, id, flow)?;
         }
-        let group = self.groups.entry(join.group.clone()).or_insert_with(|| Group::new(params));
+        let Service { pools, groups, .. } = self;
+        let has_group = |seat| groups.contains_key(&Place { key: join.group.clone(), seat: Some(seat) });
+        let seat = terms.detection.map(|detection| {
+            let pool = pools.entry(join.group.clone());
+            let pool = pool.or_insert_with(|| Pool::new(&terms.params, &detection, now));
+            pool.seat((id, flow), has_group)
+        });
+        let place = Place { key: join.group.clone(), seat };
+        let Some(client) = self.clients.get_mut(&id) else { return Ok(()) };
+        let (kind, priority) = (&join.kind, join.update.flow.priority.weight());
+        let said = format!(
+            "process {}: flow {flow} joins {} ({kind}), priority {priority}",
+            client.process, join.group
+        );
+        self.lines.say(now, said);
+        let update = FlowUpdate { taken: None, ..join.update.flow };
+        let (number, member) = (join.update.number, FlowId(0));
+        let shared = SharedFlow { group: place.clone(), seat, update, member, number, given: None };
+        client.flows.insert(flow, shared);
+        self.counters.joined += 1;
+        self.enter(now, (id, flow), place, terms.params);
+        Ok(())
+    }
+
+    /// A flow shares in a group from now on, with what is known of it.
+    fn enter(&mut self, now: Time, (id, flow): (ClientId, u32), place: Place, params: CouplingParams) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        let Some(shared) = client.flows.get_mut(&flow) else { return };
+        let group = self.groups.entry(place.clone()).or_insert_with(|| Group::new(params));
         let member = group.next_member();
         group.owners.insert(member, (id, flow));
-        let answer = group.coupling.join(now, &FlowUpdate { flow: member, taken: None, ..join.update.flow });
+        (shared.group, shared.member) = (place.clone(), member);
+        let answer = group.coupling.join(now, &FlowUpdate { flow: member, taken: None, ..shared.update });
         self.assignments.clear();
         self.assignments.extend_from_slice(answer);
-        self.counters.joined += 1;
-        if let Some(client) = self.clients.get_mut(&id) {
-            let (kind, priority) = (&join.kind, join.update.flow.priority.weight());
-            let said = format!(
-                "process {}: flow {flow} joins {} ({kind}), priority {priority}",
-                client.process, join.group
-            );
-            self.lines.say(now, said);
-            let shared =
-                SharedFlow { group: join.group.clone(), member, number: join.update.number, given: None };
-            client.flows.insert(flow, shared);
+        self.hand_over(&place);
+        self.announce(&place);
+    }
+
+    /// A flow shares no more in its group, as it has ended or `goes_over` to another. With its last flow a group is gone where groups follow
+    /// from delays.
+    fn depart(&mut self, now: Time, place: &Place, member: FlowId, goes_over: bool) {
+        let Some(group) = self.groups.get_mut(place) else { return };
+        group.owners.remove(&member);
+        let coupling = &mut group.coupling;
+        let answer = if goes_over { coupling.go_over(now, member) } else { coupling.leave(now, member) };
+        self.assignments.clear();
+        self.assignments.extend_from_slice(answer);
+        if place.seat.is_some() && group.owners.is_empty() {
+            self.groups.remove(place);
         }
-        self.hand_over(&join.group);
-        self.announce(&join.group);
+        self.hand_over(place);
+        self.announce(place);
+    }
+
+    /// The delays of a flow whose group follows from them.
+    fn delays(&mut self, id: ClientId, flow: u32, summary: &DelaySummary) -> Result<(), Refused> {
+        let shared = self.clients.get(&id).and_then(|client| client.flows.get(&flow));
+        let shared = shared.ok_or_else(|| not_joined(flow))?;
+        let pool = shared.seat.and_then(|seat| Some((seat, self.pools.get_mut(&shared.group.key)?)));
+        let declared = || (Refusal::Kind, format!("group {}: found delays, expected none", shared.group.key));
+        let (seat, pool) = pool.ok_or_else(declared)?;
+        pool.on_summary(seat, summary);
         Ok(())
+    }
+
+    /// Moves flows to the groups that follow from the delays up to now.
+    fn decide(&mut self, now: Time) {
+        let due: Vec<_> = self.pools.iter().filter(|(_, pool)| pool.next_timeout() <= now).collect();
+        let due: Vec<GroupKey> = due.into_iter().map(|(key, _)| key.clone()).collect();
+        for key in due {
+            let Service { pools, clients, .. } = self;
+            let Some(pool) = pools.get_mut(&key) else { continue };
+            let rtt = |(id, flow): (ClientId, u32)| clients.get(&id)?.flows.get(&flow)?.update.rtt;
+            let (params, moves) = (pool.params().clone(), pool.decide(now, rtt));
+            for (owner, seat) in moves {
+                self.regroup(now, owner, Place { key: key.clone(), seat: Some(seat) }, &params);
+            }
+        }
+    }
+
+    fn regroup(&mut self, now: Time, (id, flow): (ClientId, u32), place: Place, params: &CouplingParams) {
+        let shared =
+            self.clients.get(&id).and_then(|client| Some((client.process, client.flows.get(&flow)?)));
+        let Some((process, shared)) = shared.filter(|(_, shared)| shared.group != place) else { return };
+        let (before, member) = (shared.group.clone(), shared.member);
+        self.depart(now, &before, member, true);
+        self.counters.regrouped += 1;
+        let with = self.groups.get(&place).map_or(0, |group| group.owners.len());
+        let said = format!("process {process}: flow {flow} shares with {with} others of {}", place.key);
+        self.lines.say(now, said);
+        self.enter(now, (id, flow), place, params.clone());
     }
 
     fn update(&mut self, now: Time, id: ClientId, update: &Update) -> Result<(), Refused> {
@@ -371,7 +513,7 @@ impl Service {
         let Some(client) = self.clients.get_mut(&id) else { return Ok(()) };
         let shared = client.flows.get_mut(&flow).ok_or_else(|| not_joined(flow))?;
         shared.number = update.number;
-        shared.given = None;
+        (shared.given, shared.update) = (None, update.flow);
         client.due.insert(flow);
         let (key, member) = (shared.group.clone(), shared.member);
         if let Some(group) = self.groups.get_mut(&key) {
@@ -384,8 +526,8 @@ impl Service {
     }
 
     /// Lets all members of a group hear of it, as one has joined or left.
-    fn announce(&mut self, key: &GroupKey) {
-        let Some(group) = self.groups.get(key) else { return };
+    fn announce(&mut self, place: &Place) {
+        let Some(group) = self.groups.get(place) else { return };
         for (owner, flow) in group.owners.values() {
             if let Some(client) = self.clients.get_mut(owner) {
                 client.due.insert(*flow);
@@ -394,13 +536,13 @@ impl Service {
     }
 
     /// Hands assignments of a group to their owners.
-    fn hand_over(&mut self, key: &GroupKey) {
-        let Some(group) = self.groups.get(key) else { return };
+    fn hand_over(&mut self, place: &Place) {
+        let Some(group) = self.groups.get(place) else { return };
         for assignment in self.assignments.drain(..) {
             let Some((owner, flow)) = group.owners.get(&assignment.flow) else { continue };
             let Some(client) = self.clients.get_mut(owner) else { continue };
             if let Some(shared) = client.flows.get_mut(flow) {
-                shared.given = Some(assignment.assigned);
+                (shared.given, shared.update.own) = (Some(assignment.assigned), assignment.assigned);
                 client.due.insert(*flow);
             }
         }
@@ -411,13 +553,16 @@ impl Service {
         let shared = client.flows.remove(&flow).ok_or_else(|| not_joined(flow))?;
         client.due.remove(&flow);
         self.counters.left += 1;
-        self.lines.say(now, format!("process {}: flow {flow} leaves {}", client.process, shared.group));
-        let Some(group) = self.groups.get_mut(&shared.group) else { return Ok(()) };
-        group.owners.remove(&shared.member);
-        self.assignments.clear();
-        self.assignments.extend_from_slice(group.coupling.leave(now, shared.member));
-        self.hand_over(&shared.group);
-        self.announce(&shared.group);
+        self.lines.say(now, format!("process {}: flow {flow} leaves {}", client.process, shared.group.key));
+        if let Some(seat) = shared.seat
+            && let Some(pool) = self.pools.get_mut(&shared.group.key)
+        {
+            pool.leave(seat);
+            if pool.len() == 0 {
+                self.pools.remove(&shared.group.key);
+            }
+        }
+        self.depart(now, &shared.group, shared.member, false);
         Ok(())
     }
 

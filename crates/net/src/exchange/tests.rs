@@ -1,10 +1,12 @@
 //! The exchange and the processes of a machine without sockets: messages are passed by hand, and so is time.
 
+mod detection;
 mod service;
 
 use super::ExchangeLimits;
-use super::member::{Member, Outlet, Sent};
+use super::member::{Member, Outlet, Sent, Terms};
 use super::service::{ClientId, Service};
+use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Assigned, Priority};
 use paceline_ends::{CoupledEnds, PriorityStep};
 use paceline_units::{Bitrate, Time, TimeDelta};
@@ -33,9 +35,9 @@ fn mbps(rate: Option<Assigned>) -> f64 {
     }
 }
 
-/// Flows whose controllers take every rate.
+/// Flows whose controllers take every rate, and the newest summary of the delays of all of them.
 #[derive(Default)]
-struct Ends(Vec<Option<Assigned>>);
+struct Ends(Vec<Option<Assigned>>, Option<DelaySummary>);
 
 impl CoupledEnds for Ends {
     fn share(&self, flow: usize) -> Option<Assigned> {
@@ -48,6 +50,10 @@ impl CoupledEnds for Ends {
 
     fn srtt(&self, _: usize) -> Option<TimeDelta> {
         Some(MS * 40)
+    }
+
+    fn delay_summary(&self, _: usize) -> Option<DelaySummary> {
+        self.1
     }
 
     fn assign(&mut self, _: Time, flow: usize, assigned: Assigned) {
@@ -120,8 +126,25 @@ impl Machine {
         kind: &str,
         steps: Vec<PriorityStep>,
     ) -> usize {
-        let member = Member::new((kind.into(), String::new()), flows, steps).expect("a group");
-        let ends = Ends(vec![Some(Assigned::Rate(Bitrate::from_bps_f64(rate * 1e6))); flows.len()]);
+        self.start_with(
+            now,
+            flows,
+            rate,
+            Terms { kind: kind.into(), settings: String::new(), detection: None },
+            steps,
+        )
+    }
+
+    fn start_with(
+        &mut self,
+        now: Time,
+        flows: &[(GroupKey, Priority)],
+        rate: f64,
+        terms: Terms,
+        steps: Vec<PriorityStep>,
+    ) -> usize {
+        let member = Member::new(terms, flows, steps).expect("a group");
+        let ends = Ends(vec![Some(Assigned::Rate(Bitrate::from_bps_f64(rate * 1e6))); flows.len()], None);
         let process = Process { id: ClientId(0), member, ends, pipe: Pipe::default() };
         self.processes.push(process);
         self.connect(now, self.processes.len() - 1);
@@ -473,15 +496,15 @@ proptest! {
     #[test]
     fn any_bytes_leave_other_processes_alone(
         messages in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..600), 0..40),
-        kinds in proptest::collection::vec(0u8..6, 40),
+        kinds in proptest::collection::vec(0u8..8, 40),
     ) {
         let mut machine = Machine::new();
         let honest = machine.start(at(0), 1.0, 5.0, "active", Vec::new());
         machine.service.connect(at(0), ClientId(99), 9);
         for (message, kind) in messages.into_iter().zip(kinds) {
-            let mut bytes = vec![b'F', b'S', 1, kind];
+            let mut bytes = vec![b'F', b'S', if kind > 4 { 2 } else { 1 }, kind];
             bytes.extend(&message);
-            machine.service.receive(at(1), ClientId(99), if kind == 5 { &message } else { &bytes });
+            machine.service.receive(at(1), ClientId(99), if kind == 7 { &message } else { &bytes });
         }
         machine.service.disconnect(at(2), ClientId(99));
         machine.compute(at(3), honest, 5.5);

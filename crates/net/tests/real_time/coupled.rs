@@ -221,7 +221,7 @@ fn one_receiver_vanishes() -> [NetOutput; 2] {
 /// Which thresholds serve is the simulator's to say: these take nearly any two flows for one group, once they have summaries. No
 /// losses are believed: on a busy machine one flow alone may have some, which parts it from the other at any `p_d`. Thresholds that leave a
 /// flow only where none allows it: a flow whose queue empties in all intervals, or whose delays do not vary at all.
-const ANY: &str = "T = \"50ms\", N = 12, M = 12, F = 6, c_s = 1.0, c_h = 1.0, p_l = 1.0, \
+pub const ANY: &str = "T = \"50ms\", N = 12, M = 12, F = 6, c_s = 1.0, c_h = 1.0, p_l = 1.0, \
                    p_f = 1.0, p_mad = 1.0, p_s = 2.0, p_d = 1.0, stable = 0.5";
 
 #[test]

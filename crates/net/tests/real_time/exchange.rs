@@ -1,6 +1,7 @@
 //! The flow state exchange over real sockets: senders that share through it, its restart, and processes that mean no good.
 
 use crate::call::two_flows::{after, camera_and_slides, on_two_ports};
+use crate::coupled::ANY;
 use crate::folder::Folder;
 use crate::lateness::judge_on_time;
 use paceline_cc::Assigned;
@@ -101,6 +102,41 @@ fn two_share() -> ([NetOutput; 2], ExchangeCounters) {
     assert_eq!((counters.malformed, counters.held_back), (0, 0), "{counters:?}");
     assert!(!path.exists(), "an exchange that ends takes its file away");
     (outputs, counters)
+}
+
+/// Two processes whose receivers summarise delays: until these are known each has a group of its own, and then they are found to share.
+#[test]
+fn senders_whose_delays_are_alike_share() {
+    judge_on_time(detected, |(parts, counters)| {
+        assert!(counters.regrouped >= 1, "{counters:?}");
+        assert_eq!((counters.joined, counters.vanished), (2, 0), "{counters:?}");
+        // By themselves they have all of their sums, together two thirds and one.
+        assert!(parts[0] < 0.85 && parts[1] < 0.65, "parts of their groups' sums: {parts:?}");
+    });
+}
+
+/// However late the machine is, nothing is known at first, and no message is refused.
+fn detected() -> ([f64; 2], ExchangeCounters) {
+    let folder = Folder::new("detection");
+    let loaded = &camera_and_slides(8, &format!("detection = {{ at = \"receiver\", {ANY} }}"));
+    let (path, stop) = (folder.socket(), &AtomicBool::new(false));
+    let server = exchange(&path);
+    let (outputs, counters) = std::thread::scope(|scope| {
+        let server = scope.spawn(|| serve(server, stop));
+        let outputs = two_senders(loaded, &path, &|_| ());
+        stop.store(true, Ordering::Relaxed);
+        (outputs, server.join().expect("no panic"))
+    });
+    let part = |sent: &NetOutput, from, until| {
+        let column = |column| mean(&sent.flows, column, from, until);
+        Some(column("coupled_rate_mbps")? / column("coupled_sum_mbps")?)
+    };
+    for sent in &outputs {
+        assert!(part(sent, 0.0, 0.5).is_none_or(|part| (part - 1.0).abs() < 1e-3), "nothing is known yet");
+        assert!(!sent.warnings.iter().any(|said| said.contains("refused")), "{:?}", sent.warnings);
+    }
+    assert_eq!((counters.malformed, counters.refused, counters.held_back), (0, 0, 0), "{counters:?}");
+    (outputs.each_ref().map(|sent| part(sent, 4.0, 7.9).expect("it shares")), counters)
 }
 
 /// The exchange is killed at 3 s and there again at 5 s.
@@ -208,7 +244,7 @@ fn assign_anything(process: &OwnedFd) {
                 goes_on = say(&Reply::Alive { echo });
                 continue;
             }
-            Request::Leave { .. } => continue,
+            Request::Leave { .. } | Request::Delays { .. } => continue,
         };
         let sum = Bitrate::from_bps(1_000_000_000_000);
         let assigned = match update.flow.own {

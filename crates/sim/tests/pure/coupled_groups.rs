@@ -208,8 +208,9 @@ fn three_flows_follow_their_priorities(kind: &str) {
             "gcc" | DRAFT | LIBWEBRTC_2012 => 0.03,
             "rap" | "ccid2" | "sack" | "dctcp" | "newreno" | "ledbat" | "ledbat-pp" => 0.07,
             "cubic" | "prague" | "tahoe" | "reno" | "sctp" => 0.13,
-            // Windows of some packets, and a bandwidth that is told in place of one.
-            "vegas" | "bbr" | "bbr3" => 0.3,
+            "bbr3" => 0.03,
+            // Windows of some packets, and a bandwidth beside which each flow's window has the same room for bursts.
+            "vegas" | "bbr" => 0.3,
             // Its window goes to the rate of its delay within some round trips.
             "copa" => 2.0,
             other => panic!("no bound for {other}"),

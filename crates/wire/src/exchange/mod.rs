@@ -16,12 +16,16 @@
 //! | 2 | [`Request::Update`] | flow, number; kinds of own rate and of the one taken (1 rate in bit/s, 2 window in bytes, 0 none), two bytes of zero; five fields of 64 bits: own, taken, desired rate in bit/s (2^64 - 1: any), round trip in nanoseconds (0: none), priority as an IEEE 754 number |
 //! | 3 | [`Request::Leave`] | flow |
 //! | 4 | [`Request::Alive`] | 64 bits that the answer repeats |
+//! | 5, version 2 | [`Request::Join`] of a flow whose group follows from delays | the body of type 1; length and settings of the detection |
+//! | 6, version 2 | [`Request::Delays`] | flow; 1 if it passes a bottleneck, else 0; three bytes of zero; 64 bits each: intervals, variability in nanoseconds, and skewness, frequency and loss as IEEE 754 numbers |
 //! | 129 | [`Reply::Welcome`] | milliseconds after which a silent process has left |
 //! | 130 | [`Reply::State`] | flow, number; kind of the assignment (0 none), three bytes of zero; flows of the group; 64 bits each: assignment, sum of the rates, rate of this flow, both in bit/s |
 //! | 131 | [`Reply::Refused`] | flow, code, length and text |
 //! | 132 | [`Reply::Alive`] | the request's 64 bits |
 //!
-//! Header and [`Reply::Refused`] stay as they are in later versions, so that whoever speaks another one can be told.
+//! A message has the version in which it came about: an exchange of version 1 refuses those of version 2 by [`Refusal::Version`], and all
+//! others mean the same to both. Header and [`Reply::Refused`] stay as they are in later versions, so that whoever speaks another one can be
+//! told.
 
 mod read;
 #[cfg(test)]
@@ -34,19 +38,24 @@ pub use write::{encode_reply, encode_request};
 use alloc::string::String;
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
+use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Assigned, FlowUpdate};
 use paceline_units::{Bitrate, TimeDelta};
 
-/// The version of this form.
+/// The version of messages about groups that are declared, and of all replies.
 pub const VERSION: u8 = 1;
+/// The version of messages about groups that follow from delays.
+pub const DETECTING: u8 = 2;
 /// No message is longer, in bytes.
-pub const MAX_SIZE: usize = 512;
+pub const MAX_SIZE: usize = 768;
 /// The longest name of a group, in bytes.
 pub const MAX_NAME: usize = 64;
 /// The longest name of a kind of coupling, in bytes.
 pub const MAX_KIND: usize = 32;
 /// The longest list of settings, in bytes.
 pub const MAX_SETTINGS: usize = 255;
+/// The longest list of settings of a detection, in bytes.
+pub const MAX_DETECTION: usize = 255;
 /// The longest text of a refusal, in bytes; a longer one is cut.
 pub const MAX_TEXT: usize = 255;
 /// The largest rate in bit/s, and window in bytes: no flow counts with more in a group.
@@ -63,6 +72,8 @@ mod types {
     pub const UPDATE: u8 = 2;
     pub const LEAVE: u8 = 3;
     pub const ALIVE: u8 = 4;
+    pub const JOIN_DETECTING: u8 = 5;
+    pub const DELAYS: u8 = 6;
     pub const WELCOME: u8 = 129;
     pub const STATE: u8 = 130;
     pub const REFUSED: u8 = 131;
@@ -138,6 +149,9 @@ pub struct Join {
     pub kind: String,
     /// The kind's parameters: `name=value`, with a space between two.
     pub settings: String,
+    /// The settings by which the group's flows are told to share a bottleneck (RFC 8382), in the same form behind the name of a profile;
+    /// absent where all flows of the group share.
+    pub detection: Option<String>,
     /// The controller's value at the beginning.
     pub update: Update,
 }
@@ -154,6 +168,13 @@ pub enum Request {
         /// The flow, as its process counts.
         flow: u32,
     },
+    /// The delays of a flow's packets, of the intervals up to now.
+    Delays {
+        /// The flow, as its process counts.
+        flow: u32,
+        /// The figures that RFC 8382 compares; possible ones ([`DelaySummary::is_possible`]) alone are read.
+        summary: DelaySummary,
+    },
     /// The process is there.
     Alive {
         /// Anything; the answer repeats it.
@@ -168,7 +189,7 @@ pub enum Refusal {
     Malformed,
     /// The message is of another version.
     Version,
-    /// The group has another kind of coupling or other settings, or there is no such kind.
+    /// The group has another kind of coupling, other settings or another detection, or there is no such kind.
     Kind,
     /// The flow has not joined, or has left.
     NotJoined,

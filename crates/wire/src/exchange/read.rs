@@ -1,12 +1,13 @@
 //! Bytes read as messages.
 
 use super::{
-    ANY, FiveTuple, GroupKey, Join, MAGIC, MAX_KIND, MAX_NAME, MAX_RTT, MAX_SETTINGS, MAX_SHARE, MAX_SIZE,
-    MAX_TEXT, Refusal, Reply, Request, State, Update, VERSION, types,
+    ANY, DETECTING, FiveTuple, GroupKey, Join, MAGIC, MAX_DETECTION, MAX_KIND, MAX_NAME, MAX_RTT,
+    MAX_SETTINGS, MAX_SHARE, MAX_SIZE, MAX_TEXT, Refusal, Reply, Request, State, Update, VERSION, types,
 };
 use crate::error::{WireError, field};
 use alloc::string::String;
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Assigned, FlowId, FlowUpdate, Priority};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
@@ -16,18 +17,19 @@ use paceline_units::{Bitrate, Bytes, TimeDelta};
 /// Another version, another type, another size, or a value outside its range.
 pub fn decode_request(bytes: &[u8]) -> Result<Request, WireError> {
     let mut cursor = Cursor { bytes, at: 0 };
-    let request = match cursor.header()? {
-        types::JOIN => {
-            let update = cursor.update()?;
-            let group = cursor.group()?;
-            let kind = cursor.text("kind of coupling", 1, MAX_KIND)?;
-            let settings = cursor.text("settings of the coupling", 0, MAX_SETTINGS)?;
-            Request::Join(Join { group, kind, settings, update })
+    let request = match cursor.header(DETECTING)? {
+        (VERSION, types::JOIN) => Request::Join(cursor.join()?),
+        (DETECTING, types::JOIN_DETECTING) => {
+            let join = cursor.join()?;
+            let detection = Some(cursor.text("settings of the detection", 0, MAX_DETECTION)?);
+            Request::Join(Join { detection, ..join })
         }
-        types::UPDATE => Request::Update(cursor.update()?),
-        types::LEAVE => Request::Leave { flow: cursor.u32("flow")? },
-        types::ALIVE => Request::Alive { echo: cursor.u64("echo")? },
-        found => return Err(unexpected("type of request", 3, found.into(), "1 to 4")),
+        (DETECTING, types::DELAYS) => cursor.delays()?,
+        (VERSION, types::UPDATE) => Request::Update(cursor.update()?),
+        (VERSION, types::LEAVE) => Request::Leave { flow: cursor.u32("flow")? },
+        (VERSION, types::ALIVE) => Request::Alive { echo: cursor.u64("echo")? },
+        (VERSION, found) => return Err(unexpected("type of request", 3, found.into(), "1 to 4")),
+        (_, found) => return Err(unexpected("type of request", 3, found.into(), "5 or 6 in version 2")),
     };
     cursor.end(request)
 }
@@ -38,7 +40,7 @@ pub fn decode_request(bytes: &[u8]) -> Result<Request, WireError> {
 /// As [`decode_request`].
 pub fn decode_reply(bytes: &[u8]) -> Result<Reply, WireError> {
     let mut cursor = Cursor { bytes, at: 0 };
-    let reply = match cursor.header()? {
+    let reply = match cursor.header(VERSION)?.1 {
         types::WELCOME => {
             let (at, millis) = (cursor.at, cursor.u32("expiry")?);
             if millis == 0 {
@@ -89,8 +91,8 @@ impl<'a> Cursor<'a> {
         self.array(what).map(u64::from_be_bytes)
     }
 
-    /// The type of the message.
-    fn header(&mut self) -> Result<u8, WireError> {
+    /// Version, up to `newest`, and type of the message.
+    fn header(&mut self, newest: u8) -> Result<(u8, u8), WireError> {
         if self.bytes.len() > MAX_SIZE {
             let (found, max) = (self.bytes.len() as u64, MAX_SIZE as u64);
             return Err(WireError::Range { what: "bytes of a message", found, min: 4, max });
@@ -100,10 +102,11 @@ impl<'a> Cursor<'a> {
             return Err(unexpected("magic", 0, u16::from_be_bytes(magic).into(), "18003 (the letters FS)"));
         }
         let version = self.u8("version")?;
-        if version != VERSION {
-            return Err(unexpected("version", 2, version.into(), "1"));
+        if !(VERSION..=newest).contains(&version) {
+            let expected = if newest == VERSION { "1" } else { "1 or 2" };
+            return Err(unexpected("version", 2, version.into(), expected));
         }
-        self.u8("type")
+        Ok((version, self.u8("type")?))
     }
 
     fn zeros<const N: usize>(&mut self) -> Result<(), WireError> {
@@ -215,6 +218,48 @@ impl<'a> Cursor<'a> {
         })?;
         let flow = FlowUpdate { flow: FlowId(flow), own, taken, desired, rtt, priority };
         Ok(Update { number, flow })
+    }
+
+    /// The body of a join; without detection.
+    fn join(&mut self) -> Result<Join, WireError> {
+        let update = self.update()?;
+        let group = self.group()?;
+        let kind = self.text("kind of coupling", 1, MAX_KIND)?;
+        let settings = self.text("settings of the coupling", 0, MAX_SETTINGS)?;
+        Ok(Join { group, kind, settings, detection: None, update })
+    }
+
+    fn delays(&mut self) -> Result<Request, WireError> {
+        let flow = self.u32("flow")?;
+        let (at, bottleneck) = (self.at, self.u8("bottleneck")?);
+        if bottleneck > 1 {
+            return Err(unexpected("bottleneck", at, bottleneck.into(), "0 or 1"));
+        }
+        self.zeros::<3>()?;
+        let intervals = self.u64("intervals")?;
+        let (most, variability) = (MAX_RTT.as_nanos() as u64, self.u64("variability")?);
+        if variability > most {
+            return Err(WireError::Range { what: "variability", found: variability, min: 0, max: most });
+        }
+        let summary = DelaySummary {
+            intervals,
+            skewness: self.part("skewness", -1.0, "-1 to 1")?,
+            variability: TimeDelta::from_nanos(variability as i64),
+            frequency: self.part("frequency", 0.0, "0 to 1")?,
+            loss: self.part("loss", 0.0, "0 to 1")?,
+            bottleneck: bottleneck == 1,
+        };
+        Ok(Request::Delays { flow, summary })
+    }
+
+    /// A number from `least` to 1.
+    fn part(&mut self, what: &'static str, least: f64, expected: &'static str) -> Result<f64, WireError> {
+        let (at, bits) = (self.at, self.u64(what)?);
+        let part = f64::from_bits(bits);
+        match (least..=1.0).contains(&part) {
+            true => Ok(part),
+            false => Err(WireError::UnexpectedNumber { what, at, bits, expected }),
+        }
     }
 
     fn state(&mut self) -> Result<State, WireError> {

@@ -17,9 +17,18 @@ fn update(own: Assigned) -> Update {
 
 fn join(name: &str) -> Request {
     let update = update(Assigned::Rate(Bitrate::from_mbps(2)));
-    let (kind, settings) = ("active".into(), "leaving=keep".into());
-    Request::Join(Join { group: GroupKey::Name(name.into()), kind, settings, update })
+    let (kind, settings, detection) = ("active".into(), "leaving=keep".into(), None);
+    Request::Join(Join { group: GroupKey::Name(name.into()), kind, settings, detection, update })
 }
+
+const SUMMARY: DelaySummary = DelaySummary {
+    intervals: 70,
+    skewness: -0.25,
+    variability: TimeDelta::from_millis(5),
+    frequency: 0.5,
+    loss: 1.0,
+    bottleneck: true,
+};
 
 fn written(request: &Request) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -48,6 +57,62 @@ fn an_update_is_these_bytes() {
     assert_eq!(decode_request(&UPDATE[..56]), Ok(request));
 }
 
+#[rustfmt::skip]
+const DELAYS: [u8; 52] = [
+    b'F', b'S', 2, 6, 0, 0, 0, 3, 1, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 70, 0, 0, 0, 0, 0, 0x4c, 0x4b, 0x40,
+    0xbf, 0xd0, 0, 0, 0, 0, 0, 0, 0x3f, 0xe0, 0, 0, 0, 0, 0, 0, 0x3f, 0xf0, 0, 0, 0, 0, 0, 0,
+];
+
+#[test]
+fn delays_are_these_bytes() {
+    let request = Request::Delays { flow: 3, summary: SUMMARY };
+    assert_eq!(written(&request), DELAYS);
+    assert_eq!(decode_request(&DELAYS), Ok(request));
+}
+
+#[test]
+fn delays_that_cannot_be_are_refused_by_name() {
+    let number = |value: f64| value.to_be_bytes();
+    for (at, value, expected) in [
+        (2, &[1][..], "type of request at byte 3: found 6, expected 1 to 4"),
+        (2, &[3], "version at byte 2: found 3, expected 1 or 2"),
+        (3, &[2], "type of request at byte 3: found 2, expected 5 or 6 in version 2"),
+        (8, &[2], "bottleneck at byte 8: found 2, expected 0 or 1"),
+        (9, &[1], "a reserved byte at byte 9: found 1"),
+        (20, &[0xff; 8], "variability: found 18446744073709551615"),
+        (28, &number(-1.5), "skewness at byte 28: found -1.5, expected -1 to 1"),
+        (28, &number(f64::NAN), "skewness at byte 28: found NaN"),
+        (36, &number(-0.5), "frequency at byte 36: found -0.5, expected 0 to 1"),
+        (44, &number(1.5), "loss at byte 44: found 1.5, expected 0 to 1"),
+        (44, &number(f64::INFINITY), "loss at byte 44: found inf"),
+    ] {
+        let mut bytes = DELAYS;
+        bytes[at..at + value.len()].copy_from_slice(value);
+        let error = decode_request(&bytes).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error} lacks {expected}");
+    }
+    for length in 0..DELAYS.len() {
+        assert!(decode_request(&DELAYS[..length]).is_err(), "{length} bytes are no delays");
+    }
+    assert!(decode_reply(&DELAYS).is_err_and(|error| error.to_string().contains("found 2, expected 1")));
+}
+
+#[test]
+fn delays_that_do_not_fit_are_written_as_the_nearest_that_do() {
+    let wild = DelaySummary {
+        skewness: f64::NAN,
+        variability: -TimeDelta::from_millis(1),
+        frequency: 7.0,
+        loss: f64::NEG_INFINITY,
+        ..SUMMARY
+    };
+    let summary =
+        DelaySummary { skewness: 0.0, variability: TimeDelta::ZERO, frequency: 1.0, loss: 0.0, ..SUMMARY };
+    let read = decode_request(&written(&Request::Delays { flow: 3, summary: wild }));
+    assert_eq!(read, Ok(Request::Delays { flow: 3, summary }));
+}
+
 #[test]
 fn messages_are_read_as_they_were_written() {
     let address = |text: &str| GroupKey::Destination(text.parse().expect("an address"));
@@ -65,6 +130,8 @@ fn messages_are_read_as_they_were_written() {
         to(address("2001:db8::1")),
         to(tuple("192.0.2.1:50000", "192.0.2.7:5004")),
         to(tuple("[2001:db8::1]:1", "[2001:db8::2]:65535")),
+        Request::Join(Join { detection: Some("steady T=\"50ms\"".into()), ..named.clone() }),
+        Request::Join(Join { detection: Some(String::new()), ..named.clone() }),
         Request::Leave { flow: 9 },
         Request::Alive { echo: u64::MAX },
     ];
@@ -102,7 +169,7 @@ fn values_out_of_range_are_refused_by_name() {
     let number = |value: f64| value.to_be_bytes();
     for (at, value, expected) in [
         (0, &b"fs"[..], "magic at byte 0"),
-        (2, &[2], "version at byte 2: found 2, expected 1"),
+        (2, &[3], "version at byte 2: found 3, expected 1 or 2"),
         (3, &[5], "type of request at byte 3: found 5"),
         (12, &[0], "own rate or window at byte 16: found 12345"),
         (12, &[3], "kind of a rate at byte 12: found 3"),
@@ -173,11 +240,12 @@ proptest! {
     #[test]
     fn any_bytes_are_refused_or_written_again_as_they_were(
         body in proptest::collection::vec(any::<u8>(), 0..120),
-        kind in prop_oneof![0u8..6, 127u8..134],
+        kind in prop_oneof![0u8..8, 127u8..134],
+        version in 1u8..3,
         shares in (0u8..4, 0u8..4),
     ) {
         let _ = (decode_request(&body), decode_reply(&body));
-        let mut bytes = vec![b'F', b'S', VERSION, kind];
+        let mut bytes = vec![b'F', b'S', version, kind];
         bytes.extend(&body);
         if bytes.len() >= 16 {
             // Near enough to an update that some pass.
@@ -192,8 +260,10 @@ proptest! {
     }
 
     #[test]
-    fn a_message_with_one_byte_changed_is_refused_or_written_again(at in 0usize..140, value: u8) {
-        let mut bytes = written(&join("call"));
+    fn a_message_with_one_byte_changed_is_refused_or_written_again(at in 0usize..140, value: u8, which in 0usize..3) {
+        let Request::Join(named) = join("call") else { unreachable!() };
+        let detecting = Request::Join(Join { detection: Some("rfc8382".into()), ..named });
+        let mut bytes = written(&[join("call"), detecting, Request::Delays { flow: 3, summary: SUMMARY }][which]);
         let at = at % bytes.len();
         bytes[at] = value;
         if let Ok(request) = decode_request(&bytes) {

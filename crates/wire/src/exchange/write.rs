@@ -1,13 +1,14 @@
 //! Messages written as bytes.
 
 use super::{
-    ANY, FiveTuple, GroupKey, Join, MAGIC, MAX_KIND, MAX_NAME, MAX_RTT, MAX_SETTINGS, MAX_SHARE, MAX_TEXT,
-    Refusal, Reply, Request, State, Update, VERSION, types,
+    ANY, DETECTING, FiveTuple, GroupKey, Join, MAGIC, MAX_DETECTION, MAX_KIND, MAX_NAME, MAX_RTT,
+    MAX_SETTINGS, MAX_SHARE, MAX_TEXT, Refusal, Reply, Request, State, Update, VERSION, types,
 };
 use crate::error::WireError;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 use paceline_cc::Assigned;
+use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_units::TimeDelta;
 
 /// Appends a request. A rate of zero is written as 1, and what is larger than the form takes as the largest.
@@ -26,6 +27,10 @@ pub fn encode_request(request: &Request, bytes: &mut Vec<u8>) -> Result<(), Wire
         Request::Leave { flow } => {
             header(types::LEAVE, bytes);
             bytes.extend(flow.to_be_bytes());
+            Ok(())
+        }
+        Request::Delays { flow, summary } => {
+            write_delays(*flow, summary, bytes);
             Ok(())
         }
         Request::Alive { echo } => {
@@ -75,7 +80,8 @@ pub fn encode_reply(reply: &Reply, bytes: &mut Vec<u8>) {
 
 fn header(kind: u8, bytes: &mut Vec<u8>) {
     bytes.extend(MAGIC);
-    bytes.extend([VERSION, kind]);
+    let version = if matches!(kind, types::JOIN_DETECTING | types::DELAYS) { DETECTING } else { VERSION };
+    bytes.extend([version, kind]);
 }
 
 fn write_text(
@@ -100,7 +106,7 @@ fn write_text(
 }
 
 fn write_join(join: &Join, bytes: &mut Vec<u8>) -> Result<(), WireError> {
-    header(types::JOIN, bytes);
+    header(if join.detection.is_some() { types::JOIN_DETECTING } else { types::JOIN }, bytes);
     write_update(&join.update, bytes);
     match &join.group {
         GroupKey::Name(name) => {
@@ -120,7 +126,11 @@ fn write_join(join: &Join, bytes: &mut Vec<u8>) -> Result<(), WireError> {
         }
     }
     write_text(&join.kind, "kind of coupling", 1, MAX_KIND, bytes)?;
-    write_text(&join.settings, "settings of the coupling", 0, MAX_SETTINGS, bytes)
+    write_text(&join.settings, "settings of the coupling", 0, MAX_SETTINGS, bytes)?;
+    match &join.detection {
+        Some(detection) => write_text(detection, "settings of the detection", 0, MAX_DETECTION, bytes),
+        None => Ok(()),
+    }
 }
 
 fn write_address(address: IpAddr, bytes: &mut Vec<u8>) {
@@ -149,6 +159,18 @@ fn write_update(update: &Update, bytes: &mut Vec<u8>) {
     let desired = flow.desired.map_or(ANY, |rate| rate.as_bps().min(MAX_SHARE));
     let rtt = flow.rtt.map_or(0, |rtt| rtt.clamp(TimeDelta::ZERO, MAX_RTT).as_nanos() as u64);
     let fields = [own, taken, desired, rtt, flow.priority.weight().to_bits()];
+    bytes.extend(fields.into_iter().flat_map(u64::to_be_bytes));
+}
+
+/// A part that is no number is written as 0, and others as the nearest that may be.
+fn write_delays(flow: u32, summary: &DelaySummary, bytes: &mut Vec<u8>) {
+    let &DelaySummary { intervals, skewness, variability, frequency, loss, bottleneck } = summary;
+    header(types::DELAYS, bytes);
+    bytes.extend(flow.to_be_bytes());
+    bytes.extend([u8::from(bottleneck), 0, 0, 0]);
+    let variability = variability.clamp(TimeDelta::ZERO, MAX_RTT).as_nanos() as u64;
+    let part = |part: f64, least: f64| if part.is_nan() { 0.0 } else { part.clamp(least, 1.0) }.to_bits();
+    let fields = [intervals, variability, part(skewness, -1.0), part(frequency, 0.0), part(loss, 0.0)];
     bytes.extend(fields.into_iter().flat_map(u64::to_be_bytes));
 }
 

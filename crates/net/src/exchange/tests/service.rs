@@ -6,13 +6,13 @@ use paceline_units::Bytes;
 use paceline_wire::exchange::{Join, Refusal, Reply, Request, State, Update, decode_reply, encode_request};
 
 /// A process that says what it likes.
-struct Raw {
-    service: Service,
-    id: ClientId,
+pub(super) struct Raw {
+    pub(super) service: Service,
+    pub(super) id: ClientId,
 }
 
 impl Raw {
-    fn new(limits: ExchangeLimits) -> Raw {
+    pub(super) fn new(limits: ExchangeLimits) -> Raw {
         let mut service = Service::new(&limits);
         service.connect(at(0), ClientId(1), 7);
         let mut raw = Raw { service, id: ClientId(1) };
@@ -30,7 +30,7 @@ impl Raw {
         replies
     }
 
-    fn say(&mut self, now: Time, request: &Request) -> Vec<Reply> {
+    pub(super) fn say(&mut self, now: Time, request: &Request) -> Vec<Reply> {
         let mut bytes = Vec::new();
         encode_request(request, &mut bytes).expect("it fits");
         self.service.receive(now, self.id, &bytes);
@@ -38,7 +38,7 @@ impl Raw {
     }
 
     /// The refusal of a request, and its words.
-    fn refused(&mut self, now: Time, request: &Request) -> (Refusal, String) {
+    pub(super) fn refused(&mut self, now: Time, request: &Request) -> (Refusal, String) {
         match self.say(now, request).as_slice() {
             [Reply::Refused { refusal, text, .. }] => (*refusal, text.clone()),
             other => panic!("found {other:?}, expected a refusal"),
@@ -46,7 +46,7 @@ impl Raw {
     }
 
     /// The state that the flow of the request hears; others of its group may hear too.
-    fn state(&mut self, now: Time, request: &Request) -> State {
+    pub(super) fn state(&mut self, now: Time, request: &Request) -> State {
         let (Request::Join(Join { update, .. }) | Request::Update(update)) = request else {
             panic!("no flow")
         };
@@ -59,7 +59,7 @@ impl Raw {
     }
 }
 
-fn update(flow: u32, number: u32, own: f64, taken: Option<f64>) -> Update {
+pub(super) fn update(flow: u32, number: u32, own: f64, taken: Option<f64>) -> Update {
     let rate = |rate: f64| Assigned::Rate(Bitrate::from_bps_f64(rate * 1e6));
     let flow = FlowUpdate {
         flow: FlowId(flow),
@@ -72,9 +72,9 @@ fn update(flow: u32, number: u32, own: f64, taken: Option<f64>) -> Update {
     Update { number, flow }
 }
 
-fn join(flow: u32, name: &str, kind: &str, own: f64) -> Request {
+pub(super) fn join(flow: u32, name: &str, kind: &str, own: f64) -> Request {
     let (group, update) = (group(name), update(flow, 1, own, None));
-    Request::Join(Join { group, kind: kind.into(), settings: String::new(), update })
+    Request::Join(Join { group, kind: kind.into(), settings: String::new(), detection: None, update })
 }
 
 #[test]
@@ -157,10 +157,10 @@ fn nonsense_and_another_version_end_the_connection() {
     assert!(raw.service.is_over(raw.id, false));
     assert_eq!((raw.service.counters.malformed, raw.service.counters.left), (10, 1), "its flow has left");
     let mut raw = Raw::new(ExchangeLimits::default());
-    raw.service.receive(at(1), raw.id, &[b'F', b'S', 2, 1, 0]);
+    raw.service.receive(at(1), raw.id, &[b'F', b'S', 3, 1, 0]);
     match raw.replies().as_slice() {
         [Reply::Refused { refusal: Refusal::Version, text, .. }] => {
-            assert!(text.contains("version at byte 2: found 2, expected 1"), "{text}");
+            assert!(text.contains("version at byte 2: found 3, expected 1 or 2"), "{text}");
         }
         other => panic!("{other:?}"),
     }
@@ -250,7 +250,8 @@ fn windows_are_shared_too_once_there_is_a_round_trip() {
         let own = Assigned::Window(Bytes::new(bytes));
         let flow = FlowUpdate { own, taken: None, rtt, ..update(flow, 1, 1.0, None).flow };
         let (kind, settings) = ("etcp".into(), String::new());
-        Request::Join(Join { group: group("call"), kind, settings, update: Update { number: 1, flow } })
+        let update = Update { number: 1, flow };
+        Request::Join(Join { group: group("call"), kind, settings, detection: None, update })
     };
     raw.say(at(1), &window(0, 50_000, Some(MS * 40)));
     let replies = raw.say(at(2), &window(1, 10_000, Some(MS * 40)));
