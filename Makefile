@@ -188,10 +188,15 @@ format: build ## Bring Rust and Python into the project's format
 	$(BIN)/ruff check --quiet --fix python tests benches site
 	$(BIN)/ruff format --quiet python tests benches site
 
+# The target of another processor, whose wheel is built here: make wheel FOR=aarch64-unknown-linux-gnu.
+FOR ?=
+# Zig links for any processor, and for a glibc as old as Rust's own minimum where this machine's is newer.
+ZIG = PATH="$(CURDIR)/$(BIN):$$PATH" CARGO_ZIGBUILD_CACHE_DIR="$(CURDIR)/target/zig"
 .PHONY: wheel
-wheel: $(PROFILE) ## Build the release wheel, profile-guided, into dist/
+wheel: $(PROFILE) $(VENV)/.wheels ## Build the release wheel, profile-guided, into dist/ (FOR=TARGET: for another processor)
+	$(if $(FOR),$(call needs_target,$(FOR)))
 	@echo "Building the wheel (release, with the profile)"
-	$(call unpacked_wheel,$(GUIDED),$(PGO_DIR)/guided)
+	$(call unpacked_wheel,$(ZIG) $(GUIDED),$(PGO_DIR)/guided,--zig $(addprefix --target ,$(FOR)))
 	@mkdir -p dist
 	@cp -v $(PGO_DIR)/guided/wheel/*.whl dist
 
@@ -248,10 +253,11 @@ picture: build ## Draw the README's picture, the gallery and the page with a sli
 .PHONY: lock
 lock: $(VENV)/.installed ## Choose the newest Python dependencies and write the files requirements*.lock
 	$(BIN)/python -m pip install --quiet uv
-	$(call locked,dev,--upgrade,requirements-dev.lock)
+	$(call locked,pyproject.toml --extra dev,--upgrade,requirements-dev.lock)
 	@for file in requirements-docs.lock requirements.lock; do cp requirements-dev.lock $$file; done # Without --upgrade, versions stay what they are in the file.
-	$(call locked,docs,,requirements-docs.lock)
-	$(call locked,build,,requirements.lock)
+	$(call locked,pyproject.toml --extra docs,,requirements-docs.lock)
+	$(call locked,--group wheels,--upgrade,requirements-wheels.lock)
+	$(call locked,pyproject.toml --extra build,,requirements.lock)
 
 .PHONY: clean
 clean: ## Remove everything that was built
@@ -275,6 +281,11 @@ $(VENV)/.developers: requirements-dev.lock | build
 	@$(PIP) -r requirements-dev.lock
 	@touch $@
 
+$(VENV)/.wheels: requirements-wheels.lock | build
+	@echo "Installing what wheels are linked with into $(VENV)"
+	@$(PIP) -r requirements-wheels.lock
+	@touch $@
+
 $(VENV)/.docs: requirements-docs.lock | build
 	@echo "Installing what the site needs into $(VENV)"
 	@$(PIP) -r requirements-docs.lock
@@ -290,8 +301,8 @@ $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES) $(wildcard .gi
 	@PIP_QUIET=1 VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --locked
 	@touch $@
 
-# Writes the dependencies of an extra: $(call locked,EXTRA,OPTIONS,FILE).
-locked = $(BIN)/uv pip compile pyproject.toml --extra $(1) --universal --python-version 3.10 --generate-hashes --no-header --quiet $(2) -o $(3)
+# Writes the dependencies of an extra or a group: $(call locked,WHICH,OPTIONS,FILE).
+locked = $(BIN)/uv pip compile $(1) --universal --python-version 3.10 --generate-hashes --no-header --quiet $(2) -o $(3)
 
 # Ends unless Rust's libraries for a target are here: $(call needs_target,TARGET).
 define needs_target
@@ -307,10 +318,10 @@ define needs_room
 		echo "missing: $(1) GB of disk for 'make $(or $(MAKECMDGOALS),help)'; found: $$free MB free, and $$here MB built here before" >&2; exit 1; fi
 endef
 
-# Builds a wheel with these variables into this folder, where Python can import it, too: $(call unpacked_wheel,VARIABLES,FOLDER).
+# Builds a wheel with these variables into this folder, where Python can import it, too: $(call unpacked_wheel,VARIABLES,FOLDER,OPTIONS).
 define unpacked_wheel
 	@rm -rf $(2)/wheel $(2)/unpacked
-	@$(1) $(BIN)/maturin build --release --locked --quiet --out $(2)/wheel
+	@$(1) $(BIN)/maturin build --release --locked --quiet $(3) --out $(2)/wheel
 	@$(BIN)/python -m zipfile -e $(2)/wheel/*.whl $(2)/unpacked
 endef
 

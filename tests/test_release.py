@@ -81,7 +81,12 @@ def calls(clone: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
-BUILDS = ["make wheel", "make check-wheel", "cargo publish --workspace --locked --dry-run"]
+BUILDS = [
+    "make wheel",
+    "make check-wheel",
+    "make wheel FOR=aarch64-unknown-linux-gnu",
+    "cargo publish --workspace --locked --dry-run",
+]
 
 
 def test_a_dry_run_builds_and_keeps_all_to_itself(clone: Path) -> None:
