@@ -65,11 +65,11 @@ def calls() -> list[Table]:
 
 
 def transfers() -> list[Table]:
-    """Connections of TCP, DCCP and SCTP by themselves, one that routers lead, and datagrams at a constant rate."""
+    """Connections of TCP, DCCP and SCTP by themselves, ones that routers lead, and datagrams at a constant rate."""
     kinds = [("tcp", kind) for kind in TCP] + [("dccp", "ccid2"), ("dccp", "ccid3"), ("sctp", "sctp")]
-    led = world([bulk("tcp", "xcp")], 30, {"kind": "xcp"})
+    led = [world([bulk("tcp", kind)], 30, {"kind": kind}) for kind in ("xcp", "rcp")]
     datagrams = {"transport": "udp", "source": {"kind": "cbr", "rate": "20Mbps"}, "packet_size": "1200B"}
-    return [*(world([bulk(*kind)], 30) for kind in kinds), led, world([datagrams], 60)]
+    return [*(world([bulk(*kind)], 30) for kind in kinds), *led, world([datagrams], 60)]
 
 
 def mixtures() -> list[Table]:
