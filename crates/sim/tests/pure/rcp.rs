@@ -2,9 +2,11 @@
 //! extreme or routers know no RCP. `docs/known-results.md` has the figures and says how ns-2 was run; the bands were written before the
 //! first run.
 
-use crate::world::{cells, differs, link, run, run_at};
-use crate::xcp::{Bulk, PLAIN, network, queue, rate, rates, text};
-use paceline_sim::{Outcome, Pace};
+use crate::world::{cells, link, run};
+use crate::xcp::{
+    Bulk, PLAIN, headers_are_alike, network, queue, rate, rates, routers_share_by_max_min, ten, text,
+};
+use paceline_sim::Outcome;
 
 /// A queue with an RCP router.
 const RCP: &str = "{ kind = \"rcp\", packets = 100000 }";
@@ -30,22 +32,6 @@ fn reach(outcome: &Outcome, mbps: f64, flows: &[(f64, f64)], number: usize) -> O
 /// A point's name, Mbit/s, round trips in ms and starts in s, and the span of its figures in s; the rate of each flow in Mbit/s, mean queue
 /// in packets and seconds from starts to nine tenths of the fair share that ns-2 has.
 type Point = (&'static str, f64, &'static [(f64, f64)], (f64, f64), f64, f64, &'static [f64]);
-
-/// Ten flows that start 0.1 s apart.
-const fn ten(rtt_ms: f64) -> [(f64, f64); 10] {
-    [
-        (rtt_ms, 0.1),
-        (rtt_ms, 0.2),
-        (rtt_ms, 0.3),
-        (rtt_ms, 0.4),
-        (rtt_ms, 0.5),
-        (rtt_ms, 0.6),
-        (rtt_ms, 0.7),
-        (rtt_ms, 0.8),
-        (rtt_ms, 0.9),
-        (rtt_ms, 1.0),
-    ]
-}
 
 /// `Agent/RCP` over `Queue/DropTail/RCP` with packets of 960 B and 40 B of header, and the constants that ns-2's defaults have.
 const NS2: [Point; 17] = [
@@ -172,21 +158,9 @@ fn rates_queues_and_convergence_are_ns_2_s() {
     assert!(late.is_empty(), "{late:?}");
 }
 
-/// Each router lowers what another gave: a flow has the least rate of its path, and the second link fills with the rest.
 #[test]
 fn several_routers_share_by_max_min() {
-    let links = [("a", 10.0, RCP), ("b", 20.0, RCP)];
-    let flows = [
-        Bulk("\"rcp\"", "\"a\", \"b\"", 60.0, 0.0),
-        Bulk("\"rcp\"", "\"a\"", 60.0, 0.3),
-        Bulk("\"rcp\"", "\"b\"", 60.0, 0.6),
-    ];
-    let outcome = network(&links, &flows, (20.0, 60.0));
-    println!("max-min: {:.3?}", rates(&outcome));
-    for (number, expected) in [5.0, 5.0, 15.0].into_iter().enumerate() {
-        let found = rate(&outcome, number);
-        assert!((found / expected - 1.0).abs() <= 0.1, "{number}: {found}, expected {expected}");
-    }
+    routers_share_by_max_min("rcp");
 }
 
 /// Dukkipati and McKeown 2006, figure 1: a transfer that takes one or two round trips under RCP takes Reno's slow start several. Of 100 kB
@@ -239,13 +213,9 @@ fn extreme_round_trips_are_defined() {
     assert!(rate(&long, 0) >= 1.0, "{}", rate(&long, 0));
 }
 
-/// Headers are written alike in windows of time and step by step, with losses and copies on the way.
 #[test]
 fn headers_are_the_same_step_by_step() {
-    let copies = "{ kind = \"rcp\", packets = 30 }\nloss = { kind = \"bernoulli\", ratio = 0.001 }\nduplicate = { ratio = 0.01 }";
-    let flows = [Bulk("\"rcp\"", "\"a\", \"b\"", 60.0, 0.0), Bulk("\"rcp\"", "\"b\"", 20.0, 0.3)];
-    let text = text(&[("a", 10.0, copies), ("b", 12.0, RCP)], &flows, (0.0, 10.0));
-    assert_eq!(differs(&run(&text), &run_at(&text, Pace::Stepped)), None);
+    headers_are_alike("rcp");
 }
 
 /// Constants a fifth off are seen: the queue of flows that join is drained by beta, and the rate climbs by alpha.
