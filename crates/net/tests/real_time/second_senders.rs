@@ -25,7 +25,8 @@ fn received(senders: impl FnOnce(SocketAddr)) -> NetOutput {
     std::thread::scope(|scope| {
         let receiver = scope.spawn(move || receiver.run(&Control { stop, progress: &|_| () }));
         senders(target);
-        std::thread::sleep(Duration::from_millis(50));
+        // A receiver that gets no processor for long reads the last ones by then.
+        std::thread::sleep(Duration::from_secs(1));
         stop.store(true, Ordering::Relaxed);
         receiver.join().expect("no panic").expect("an output")
     })
