@@ -73,9 +73,7 @@ pub fn pair_path<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Times<'py>> {
     let probe = pair_probe(capacity_bps, packet_size, pairs, seed)?;
-    let to = address(py, to, None)?;
-    let packets = beside(py, progress, false, |control| PathProber::bind(to)?.run(probe, control))?;
-    Ok(pair_times(py, &packets))
+    Ok(pair_times(py, &over_path(py, to, probe, progress)?))
 }
 
 fn pair_probe(capacity_bps: f64, packet_size: u64, pairs: u64, seed: u64) -> PyResult<PairProbe> {
@@ -107,6 +105,19 @@ fn simulated<P: Prober>(
     record.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
+fn over_path<P: Prober + Send>(
+    py: Python<'_>,
+    to: &str,
+    probe: P,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<P::Record>
+where
+    P::Record: Send,
+{
+    let to = address(py, to, None)?;
+    beside(py, progress, false, |control| PathProber::bind(to)?.run(probe, control))
+}
+
 /// Probes the path to a reflector.
 #[pyfunction]
 #[pyo3(signature = (to, *, packet_size, transfer, hold_s, part, progress=None))]
@@ -120,10 +131,7 @@ pub fn probe_path<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Seen<'py>> {
     let plan = plan(packet_size, transfer, hold_s, part)?;
-    let to = address(py, to, None)?;
-    let probe = PathProbe::new(plan);
-    let record = beside(py, progress, false, |control| PathProber::bind(to)?.run(probe, control))?;
-    Ok(seen(py, &record, packet_size))
+    Ok(seen(py, &over_path(py, to, PathProbe::new(plan), progress)?, packet_size))
 }
 
 /// Answers probes until Ctrl-C, or until nothing has come for some seconds after the first packet. How many packets it

@@ -6,8 +6,22 @@ use crate::queue::packet_queue::{Discipline, LinkContext, Queued, Waiting};
 use crate::transit::Transit;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use paceline_units::CongestionHeader;
 use paceline_units::param::ParamError;
+use paceline_units::{CongestionHeader, Feedback};
+
+/// Shortest and longest round trip in seconds that a router believes: a header may say anything.
+const RTTS: (f64, f64) = (1e-6, 100.0);
+
+/// Round trip in seconds of a header that asks for this kind of feedback, as far as it says what can be.
+pub(crate) fn believed_rtt(header: &CongestionHeader, kind: Feedback) -> Option<f64> {
+    let rtt = f64::from(header.rtt);
+    (rtt > 0.0 && header.kind == kind).then(|| rtt.clamp(RTTS.0, RTTS.1))
+}
+
+/// When an interval of so many seconds ends that begins at `from`, a nanosecond later at least.
+pub(crate) fn after(from: u64, interval: f64) -> u64 {
+    from.saturating_add(((interval * 1e9) as u64).max(1))
+}
 
 /// The control of a link by headers: it measures arrivals in intervals, and writes into packets that leave. Times are nanoseconds.
 pub(crate) trait Router {

@@ -5,6 +5,7 @@
 //! and Dukkipati (DEVIATIONS.md).
 
 use crate::config::QueueLimit;
+use crate::queue::headers::{after, believed_rtt};
 use crate::queue::packet_queue::LinkContext;
 use crate::queue::{headers, queue_params};
 use paceline_units::{Bytes, CongestionHeader, Feedback, TimeDelta};
@@ -31,16 +32,8 @@ queue_params! {
     }
 }
 
-/// Shortest and longest round trip in seconds that a router believes: a header may say anything.
-const RTTS: (f64, f64) = (1e-6, 100.0);
 /// The packet of the least rate in bytes.
 const PACKET: f64 = 1000.0;
-
-/// Round trip in seconds, as far as a header that asks for a rate says what can be.
-fn believed(header: &CongestionHeader) -> Option<f64> {
-    let rtt = f64::from(header.rtt);
-    (rtt > 0.0 && header.kind == Feedback::Rate).then(|| rtt.clamp(RTTS.0, RTTS.1))
-}
 
 /// The sums of an interval.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,11 +62,6 @@ pub(crate) struct Router {
     pub(crate) ends: u64,
     /// Bytes per second that each flow may send: R.
     pub(crate) rate: f64,
-}
-
-/// When an interval ends that begins at `from`.
-fn after(from: u64, interval: f64) -> u64 {
-    from.saturating_add(((interval * 1e9) as u64).max(1))
 }
 
 impl headers::Router for Router {
@@ -112,7 +100,7 @@ impl headers::Router for Router {
 
     fn on_arrival(&mut self, now: u64, size: u64, header: Option<&mut CongestionHeader>) {
         let size = size as f64;
-        if let Some(rtt) = header.and_then(|header| believed(header)) {
+        if let Some(rtt) = header.and_then(|header| believed_rtt(header, Feedback::Rate)) {
             self.measured.rtts += rtt * size;
             self.measured.bytes += size;
         }

@@ -6,6 +6,7 @@
 //! at hand: its equations are here as ns-2.35 and later papers have them (DEVIATIONS.md).
 
 use crate::config::QueueLimit;
+use crate::queue::headers::{after, believed_rtt};
 use crate::queue::packet_queue::LinkContext;
 use crate::queue::{headers, queue_params};
 use paceline_units::{Bytes, CongestionHeader, Feedback, TimeDelta};
@@ -33,19 +34,15 @@ queue_params! {
     }
 }
 
-/// Shortest and longest round trip in seconds that a router believes, and the packets that fit one: a header may say anything.
-const RTTS: (f64, f64) = (1e-6, 100.0);
+/// Packets that fit a round trip, at most: a header may say anything.
 const MOST_PACKETS: f64 = 1e9;
 /// Intervals that may end between two packets before nothing changes any more in those that follow.
 const UNTIL_QUIET: u32 = 8;
 
 /// Round trip and spacing of packets in seconds, as far as a header says what can be.
 fn believed(header: &CongestionHeader) -> Option<(f64, f64)> {
-    let (rtt, spacing) = (f64::from(header.rtt), f64::from(header.spacing));
-    if !(rtt > 0.0 && spacing > 0.0 && header.kind == Feedback::Change) {
-        return None;
-    }
-    let rtt = rtt.clamp(RTTS.0, RTTS.1);
+    let spacing = f64::from(header.spacing);
+    let rtt = believed_rtt(header, Feedback::Change).filter(|_| spacing > 0.0)?;
     Some((rtt, spacing.clamp(rtt / MOST_PACKETS, rtt)))
 }
 
@@ -103,11 +100,6 @@ pub(crate) struct Router {
     pub(crate) up: Share,
     /// Decreases that are to be given, to a byte: xi_n.
     pub(crate) down: Share,
-}
-
-/// When an interval ends that begins at `from`.
-fn after(from: u64, interval: f64) -> u64 {
-    from.saturating_add((interval * 1e9) as u64)
 }
 
 impl headers::Router for Router {

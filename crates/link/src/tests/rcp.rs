@@ -1,5 +1,6 @@
 //! The RCP router: its rate by the equation, the mean round trip, quiet intervals, and headers that lie.
 
+use super::xcp::Headed;
 use super::*;
 use crate::RcpConfig;
 use crate::queue::headers::Router as _;
@@ -135,29 +136,6 @@ fn headers_that_lie_leave_the_rate_between_its_bounds() {
     }
 }
 
-/// A packet of 1000 B whose congestion header the link is lent.
-struct Token(u32);
-
-impl Transit for Token {
-    fn size(&self) -> Bytes {
-        Bytes::new(1000)
-    }
-
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-
-    fn mark_ce(&mut self) {}
-
-    fn flow(&self) -> u64 {
-        0
-    }
-
-    fn lent_key(&self) -> Option<u32> {
-        Some(self.0)
-    }
-}
-
 /// A router writes into headers that it was lent as into those that packets carry; a queue without a router keeps none.
 #[test]
 fn a_lent_header_is_written_into() {
@@ -172,10 +150,11 @@ fn a_lent_header_is_written_into() {
         let mut left = Vec::new();
         for key in [7, 2, 0] {
             link.lend(key, CongestionHeader::asking_rate(0.2));
-            link.offer(Time::ZERO, Token(key), &mut |departure| left.push(departure.packet.0));
+            link.offer(Time::ZERO, Headed::Lent(key), &mut |departure| left.push(departure.packet));
         }
         assert!(link.lent(7).is_none_or(|header| header.feedback == 50_000.0), "it found the link idle");
-        link.advance(Time::from_nanos(5_000_000), &mut |departure| left.push(departure.packet.0));
+        link.advance(Time::from_nanos(5_000_000), &mut |departure| left.push(departure.packet));
+        let left: Vec<_> = left.iter().map(|packet| packet.lent_key().expect("it is lent one")).collect();
         assert_eq!(left, [7, 2, 0]);
         for key in left {
             assert_eq!(link.lent(key).map(|header| header.feedback), rate);

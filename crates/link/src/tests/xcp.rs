@@ -163,19 +163,24 @@ fn a_link_writes_into_the_headers_of_what_waits_and_of_what_finds_it_idle() {
         // Two packets at a time, of which one finds the link idle and the other waits.
         for _ in 0..2 {
             let header = CongestionHeader::asking(0.1, 0.01);
-            link.offer(Time::from_nanos(at * 4_000_000), Headed(header), &mut |departure| {
-                seen.push(departure.packet.0.feedback);
+            link.offer(Time::from_nanos(at * 4_000_000), Headed::Carried(header), &mut |departure| {
+                seen.push(departure.packet);
             });
         }
     }
-    link.advance(Time::from_nanos(2_000_000_000), &mut |departure| seen.push(departure.packet.0.feedback));
+    link.advance(Time::from_nanos(2_000_000_000), &mut |departure| seen.push(departure.packet));
+    let feedback = |packet: &mut Headed| packet.congestion().expect("it carries one").feedback;
+    let seen: Vec<_> = seen.iter_mut().map(feedback).collect();
     assert_eq!(seen.len(), 800);
     assert!(seen.iter().all(|feedback| feedback.is_finite()));
     assert!(seen[700] > 0.0, "half of the link is spare: {}", seen[700]);
 }
 
-/// A packet of 1000 B with a congestion header.
-struct Headed(CongestionHeader);
+/// A packet of 1000 B whose congestion header it carries, or the link is lent by this key.
+pub(super) enum Headed {
+    Carried(CongestionHeader),
+    Lent(u32),
+}
 
 impl Transit for Headed {
     fn size(&self) -> Bytes {
@@ -193,6 +198,16 @@ impl Transit for Headed {
     }
 
     fn congestion(&mut self) -> Option<&mut CongestionHeader> {
-        Some(&mut self.0)
+        match self {
+            Headed::Carried(header) => Some(header),
+            Headed::Lent(_) => None,
+        }
+    }
+
+    fn lent_key(&self) -> Option<u32> {
+        match self {
+            Headed::Carried(_) => None,
+            Headed::Lent(key) => Some(*key),
+        }
     }
 }

@@ -60,6 +60,17 @@ fn two_senders(loaded: &Loaded, path: &Path, progress: &(dyn Fn(Progress<'_>) + 
     })
 }
 
+/// Two senders and the exchange over which they share, from their beginning to their end.
+fn over_one_exchange(loaded: &Loaded, path: &Path) -> ([NetOutput; 2], ExchangeCounters) {
+    let (server, stop) = (exchange(path), &AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| serve(server, stop));
+        let outputs = two_senders(loaded, path, &|_| ());
+        stop.store(true, Ordering::Relaxed);
+        (outputs, server.join().expect("no panic"))
+    })
+}
+
 /// Mean of a column of the only flow from one time on to another, in seconds; absent values left out.
 fn mean(series: &TimeSeries, column: &str, from: f64, until: f64) -> Option<f64> {
     let (times, values) = (series.float("time_s")?, series.float(column)?);
@@ -89,15 +100,9 @@ fn flows_of_two_senders_share_by_priority() {
 
 /// Two flows share: that both joined, and that each message was understood, holds however late the machine is.
 fn two_share() -> ([NetOutput; 2], ExchangeCounters) {
-    let (folder, loaded) = (Folder::new("priority"), &camera_and_slides(8, ""));
-    let (path, stop) = (folder.socket(), &AtomicBool::new(false));
-    let server = exchange(&path);
-    let (outputs, counters) = std::thread::scope(|scope| {
-        let server = scope.spawn(|| serve(server, stop));
-        let outputs = two_senders(loaded, &path, &|_| ());
-        stop.store(true, Ordering::Relaxed);
-        (outputs, server.join().expect("no panic"))
-    });
+    let folder = Folder::new("priority");
+    let path = folder.socket();
+    let (outputs, counters) = over_one_exchange(&camera_and_slides(8, ""), &path);
     assert!(counters.joined >= 2, "{counters:?}");
     assert_eq!((counters.malformed, counters.held_back), (0, 0), "{counters:?}");
     assert!(!path.exists(), "an exchange that ends takes its file away");
@@ -119,14 +124,7 @@ fn senders_whose_delays_are_alike_share() {
 fn detected() -> ([f64; 2], ExchangeCounters) {
     let folder = Folder::new("detection");
     let loaded = &camera_and_slides(8, &format!("detection = {{ at = \"receiver\", {ANY} }}"));
-    let (path, stop) = (folder.socket(), &AtomicBool::new(false));
-    let server = exchange(&path);
-    let (outputs, counters) = std::thread::scope(|scope| {
-        let server = scope.spawn(|| serve(server, stop));
-        let outputs = two_senders(loaded, &path, &|_| ());
-        stop.store(true, Ordering::Relaxed);
-        (outputs, server.join().expect("no panic"))
-    });
+    let (outputs, counters) = over_one_exchange(loaded, &folder.socket());
     let part = |sent: &NetOutput, from, until| {
         let column = |column| mean(&sent.flows, column, from, until);
         Some(column("coupled_rate_mbps")? / column("coupled_sum_mbps")?)
