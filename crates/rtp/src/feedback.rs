@@ -1,6 +1,7 @@
 //! When and how the receiver of a flow reports.
 
 use super::clock::{ClockSteps, ReceiverClock};
+use super::concealing::Conceals;
 use paceline_units::param::Reason as Idle;
 use paceline_units::{Time, TimeDelta, params};
 use paceline_wire::FeedbackFormat;
@@ -19,6 +20,7 @@ params! {
         clock_steps: ClockSteps = ClockSteps::default(), else "it is never put", "ours", "`[[\"10s\", \"200ms\"], [\"20s\", \"-3s\"]]`: at these times of the run the receiver's clock is put forward by so much, or back. In order, at most 1000, each of at most 1000000s";
         overlap: u32 = 0, in 0.0, 16_384.0, "ours", "Packets before the first new one that a report covers again. With 0, what a lost report told is never told again: scream then takes it for arrived, gcc and um measure less than arrives";
         reorder_time: TimeDelta = TimeDelta::from_millis(200), in 0.0, 60.0, "ours: SCReAM's largest reordering window", "How long a late packet is still reported when later ones have arrived; at least as long as 256 packets take. Memory holds 32,768 packets at most";
+        conceals: Conceals = Conceals::Nothing, "RFC 9743 7.6", "A receiver that does not comply conceals `losses`, `marks` or `all`: it says that a missing packet came when the next one did, and that a marked one was not";
     }
     idle said_by_rate;
 }

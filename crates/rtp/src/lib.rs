@@ -4,6 +4,7 @@
 
 mod breaker;
 mod clock;
+mod concealing;
 mod config;
 mod controlled;
 mod delays;
@@ -49,6 +50,7 @@ pub mod udp;
 
 pub use breaker::{Broken, CircuitBreakers};
 pub use clock::{ClockStep, ClockSteps, ReceiverClock};
+pub use concealing::Conceals;
 pub use config::{SenderConfig, SenderCounters, StreamConfig};
 pub use delays::DelayReport;
 pub use ecn::EcnChecks;

@@ -1,6 +1,7 @@
 //! The receiver endpoint: notes arrivals, says when to report and what (RFC 8888, or the controller's receiver half),
 //! and plays the media out.
 
+use super::concealing::Concealing;
 use super::delays::{ArrivalDelays, DelayReport};
 use super::feedback::FeedbackConfig;
 use super::packet::{RtpFeedback, RtpPacket};
@@ -25,6 +26,8 @@ pub struct RtpReceiver<H = NoReceiverHalf> {
     /// Delays of its packets, where the sender's host asks for their summary.
     delays: Option<Box<ArrivalDelays>>,
     spare_summary: Option<Box<DelayReport>>,
+    /// Of a receiver that does not comply.
+    concealing: Option<Box<Concealing>>,
 }
 
 impl RtpReceiver {
@@ -43,6 +46,7 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         half: Option<H>,
     ) -> RtpReceiver<H> {
         let streams = streams.max(1);
+        let concealing = Concealing::new(config.conceals, streams);
         let mut reports = PacketReports::new(config);
         (0..streams).for_each(|_| reports.add_stream());
         RtpReceiver {
@@ -52,6 +56,7 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
             spare_message: None,
             delays: None,
             spare_summary: None,
+            concealing,
         }
     }
 
@@ -65,6 +70,9 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         self.reports.resynchronise(id, sequence, self.half.is_none());
         if let Some(delays) = &mut self.delays {
             delays.resynchronise(now, id);
+        }
+        if let Some(concealing) = &mut self.concealing {
+            concealing.resynchronise(id);
         }
     }
 
@@ -111,6 +119,9 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         if let Some(half) = &mut self.half {
             let RtpPacket { stream, sequence, annotation, .. } = *packet;
             let arrival = Arrival { stream, sequence, size: packet.size(), sent, ecn, annotation };
+            if let Some(concealing) = &mut self.concealing {
+                concealing.fill(now, packet, &arrival, half);
+            }
             let at_once = half.on_arrival(now, &arrival);
             self.reports.due = if at_once { Some(now) } else { half.next_timeout() };
             return Follows::Unknown;
@@ -191,6 +202,7 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
             return nothing;
         };
         let numbers = (packet.stream, packet.sequence);
+        let ecn = self.concealing.as_mut().map_or(ecn, |concealing| concealing.shown(ecn));
         let noted = self.reports.note(now, numbers, Some(packet.transport), ecn);
         if noted == Noted::TooOld {
             self.note_refused(now, packet.transport);

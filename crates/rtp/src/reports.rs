@@ -1,5 +1,6 @@
 //! Which packets of a flow arrived, when that is reported, and how (RFC 8888, or by transport-wide numbers).
 
+use super::concealing::say_all_came;
 use super::feedback::FeedbackConfig;
 use super::packet::RtpFeedback;
 use super::received::{LONGEST_BLOCK, Noted, ReceivedPackets};
@@ -231,12 +232,15 @@ impl PacketReports {
         if let Some(transport) = &mut self.transport {
             self.streams.iter_mut().for_each(ReceivedPackets::take_as_reported);
             transport.report(self.config.overlap, &mut feedback);
-            return feedback;
-        }
-        for (id, packets) in self.streams.iter_mut().enumerate() {
-            if packets.any_new() {
-                packets.report(StreamId(id as u8), self.config.overlap, &mut feedback);
+        } else {
+            for (id, packets) in self.streams.iter_mut().enumerate() {
+                if packets.any_new() {
+                    packets.report(StreamId(id as u8), self.config.overlap, &mut feedback);
+                }
             }
+        }
+        if self.config.conceals.losses() {
+            say_all_came(&mut feedback);
         }
         feedback
     }

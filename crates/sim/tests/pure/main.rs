@@ -28,6 +28,7 @@ mod gcc_oracle;
 mod gcc_path;
 mod lineage;
 mod lineage_delay;
+mod liars;
 mod members;
 mod memory;
 mod moving;
