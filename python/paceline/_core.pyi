@@ -39,6 +39,7 @@ __all__ = [
     "register_class",
     "register_program",
     "registered_guests",
+    "registry_families",
     "registry_json",
     "run",
     "send",
@@ -339,6 +340,7 @@ def run(
     capture: Path | None = None,
     capture_at: str = "sender",
 ) -> tuple[RunOutput, list[dict[str, bytes]]]: ...
+def registry_families() -> list[str]: ...
 def registry_json() -> str: ...
 def figures_json() -> str: ...
 def send(

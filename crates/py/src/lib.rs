@@ -57,6 +57,7 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(controller::bitrate_names, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::run, module)?)?;
     module.add_function(wrap_pyfunction!(registry::registry_json, module)?)?;
+    module.add_function(wrap_pyfunction!(registry::registry_families, module)?)?;
     module.add_function(wrap_pyfunction!(registry::figures_json, module)?)?;
     module.add_function(wrap_pyfunction!(network::send, module)?)?;
     module.add_function(wrap_pyfunction!(network::receive, module)?)?;

@@ -1,7 +1,7 @@
 //! A receiver that does not comply (RFC 9743 section 7.6): its reports conceal losses, marks or both.
 //!
 //! Reports, and the controller's half at this end, are told that each missing packet arrived when the packet after it did, and that a
-//! marked packet came as the one before it that was not marked. What is played out is what came.
+//! marked packet came as the one before it that was not marked. Playout takes the packets that came.
 
 use super::packet::RtpPacket;
 use paceline_cc::{Arrival, ReceiverHalf, StreamId};
@@ -85,7 +85,6 @@ impl Concealing {
 }
 
 /// Says of each packet that a report misses that it came when the packet after it did. The last packet of a block has come.
-#[cold]
 pub(super) fn say_all_came(feedback: &mut Feedback) {
     let mut rest = &mut feedback.arrivals[..];
     for block in &feedback.blocks {

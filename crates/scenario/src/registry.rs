@@ -180,6 +180,11 @@ pub fn families() -> impl Iterator<Item = (&'static str, Listing)> {
     FAMILIES.iter().map(|(name, listing)| (*name, listing()))
 }
 
+/// The families' names.
+pub fn family_names() -> impl Iterator<Item = &'static str> {
+    FAMILIES.iter().map(|(name, _)| *name)
+}
+
 /// One family; absent if there is none of that name.
 pub fn named(family: &str) -> Option<Listing> {
     FAMILIES.iter().find(|(name, _)| *name == family).map(|(_, listing)| listing())

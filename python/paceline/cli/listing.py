@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from paceline import library
+from paceline import _core, library
 from paceline.cli.tables import wrapped
 from paceline.errors import LONGEST_FOUND, UsageError, one_of, printable
 from paceline.simulation import registry
@@ -21,10 +20,9 @@ NEAR = 3
 """The most names that are offered in place of one that is not known."""
 
 
-@cache
 def kinds() -> tuple[str, ...]:
     """The lists: everything that scenarios choose from, and the parts of studies."""
-    return (*registry(), "scenarios", "studies", "designs")
+    return (*_core.registry_families(), "scenarios", "studies", "designs")
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
