@@ -65,7 +65,13 @@ impl Concealing {
     }
 
     /// Hands a receiver half the packets that are missing before `packet`, as if each were like it.
-    pub(super) fn fill<H: ReceiverHalf>(&mut self, now: Time, packet: &RtpPacket, arrival: &Arrival, half: &mut H) {
+    pub(super) fn fill<H: ReceiverHalf>(
+        &mut self,
+        now: Time,
+        packet: &RtpPacket,
+        arrival: &Arrival,
+        half: &mut H,
+    ) {
         let Some(end) = self.ends.get_mut(usize::from(packet.stream.0)) else { return };
         let next = packet.sequence.saturating_add(1);
         let known = end.replace(end.map_or(next, |end| end.max(next))).unwrap_or(packet.sequence);
@@ -133,8 +139,13 @@ mod tests {
 
     /// Packets 10, 11, 14 and 16 of both streams come, of which 11 and 16 are marked.
     fn told(conceals: Conceals, format: FeedbackFormat) -> Vec<ArrivalReport> {
-        let config =
-            FeedbackConfig { packets: 8, time: at(9000) - Time::ZERO, conceals, format, ..FeedbackConfig::default() };
+        let config = FeedbackConfig {
+            packets: 8,
+            time: at(9000) - Time::ZERO,
+            conceals,
+            format,
+            ..FeedbackConfig::default()
+        };
         let mut receiver = RtpReceiver::new(config, 2, PlayoutConfig::IMMEDIATE);
         for (sequence, ecn) in [(10, Ecn::Ect1), (11, Ecn::Ce), (14, Ecn::Ect1), (16, Ecn::Ce)] {
             for stream in [0, 1] {
@@ -148,7 +159,8 @@ mod tests {
 
     fn counts(arrivals: &[ArrivalReport]) -> [usize; 3] {
         let missing = arrivals.iter().filter(|told| **told == ArrivalReport::Missing).count();
-        let marked = arrivals.iter().filter(|told| matches!(told, ArrivalReport::Received { ecn: Ecn::Ce, .. }));
+        let marked =
+            arrivals.iter().filter(|told| matches!(told, ArrivalReport::Received { ecn: Ecn::Ce, .. }));
         [arrivals.len(), missing, marked.count()]
     }
 
@@ -205,7 +217,8 @@ mod tests {
     #[test]
     fn a_receiver_half_hears_of_every_packet() {
         let config = FeedbackConfig { conceals: Conceals::All, ..FeedbackConfig::default() };
-        let mut receiver = RtpReceiver::with_half(config, 1, PlayoutConfig::IMMEDIATE, Some(Heard::default()));
+        let mut receiver =
+            RtpReceiver::with_half(config, 1, PlayoutConfig::IMMEDIATE, Some(Heard::default()));
         for (sequence, ecn) in [(5, Ecn::Ect0), (8, Ecn::Ce), (7, Ecn::Ce), (2_000, Ecn::Ect0)] {
             receiver.receive(at(sequence), packet(0, sequence), ecn, PathFacts::default());
         }

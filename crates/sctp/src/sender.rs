@@ -19,6 +19,8 @@ use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 pub(super) const STREAM: StreamId = StreamId(0);
 /// More chunks are never outstanding, whatever window and receiver allow.
 const MOST_OUTSTANDING: u64 = 1 << 18;
+/// A FORWARD-TSN may have been lost after so long, where no round trip is known.
+const FORWARD_AGAIN: TimeDelta = TimeDelta::from_millis(200);
 
 /// Counts of a sender's packets and events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -57,6 +59,8 @@ pub struct SctpSender<C> {
     burst: u64,
     /// A FORWARD-TSN is to be sent.
     forward_due: bool,
+    /// How far the last FORWARD-TSN went, and when it left.
+    forwarded: Option<(u64, Time)>,
     heartbeat_due: bool,
     pub(super) results: Vec<PacketResult>,
     pub(super) fresh: Vec<(u64, u64)>,
@@ -92,6 +96,7 @@ impl<C: Controller> SctpSender<C> {
             forced: false,
             burst: 0,
             forward_due: false,
+            forwarded: None,
             heartbeat_due: false,
             results: Vec::new(),
             fresh: Vec::new(),
@@ -244,11 +249,16 @@ impl<C: Controller> SctpSender<C> {
         }
     }
 
-    /// RFC 3758 section 3.5, rules C1 to C5: a FORWARD-TSN is due while the receiver waits for what was given up.
+    /// RFC 3758 section 3.5, rules C1 to C5: a FORWARD-TSN is due while the receiver waits for what was given up. It goes as far as the last
+    /// one only if that may have been lost: a round trip later. SACKs that were on their way know nothing of it yet.
     pub(super) fn move_peer_on(&mut self, now: Time) {
         let first = self.outstanding.first();
         let waits = self.outstanding.get(first).is_some_and(|sent| sent.state == State::Abandoned);
-        self.forward_due = waits;
+        let patience = self.controller.srtt_and_target().0.unwrap_or(FORWARD_AGAIN);
+        let told = |(until, at): (u64, Time)| {
+            now.saturating_since(at) < patience && self.outstanding.settled() <= until
+        };
+        self.forward_due = waits && !self.forwarded.is_some_and(told);
         if waits && self.path.timer.is_none() {
             self.path.restart(now);
         }
@@ -267,6 +277,7 @@ impl<C: Controller> SctpSender<C> {
             }
         }
         self.path.restart(now);
+        self.forwarded = Some((until, now));
         let last = (until as u32).wrapping_sub(1);
         ForwardTsn { cumulative: self.config.initial_tsn.wrapping_add(last), skipped }
     }

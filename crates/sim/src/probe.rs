@@ -2,7 +2,7 @@
 //! limits.
 
 use paceline_ends::{PathProbe, ProbePlan, ProbeRecord, Prober};
-use paceline_link::{Departure, Link, LinkConfig, Transit};
+use paceline_link::{Arrival, Departure, Link, LinkConfig, Transit};
 use paceline_units::param::ParamError;
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 use std::cmp::Reverse;
@@ -104,7 +104,10 @@ pub fn probe_beside<P: Prober>(
     let (mut now, mut until_asked) = (Time::ZERO, STEPS);
     while !probe.is_over() {
         let mut sink = |departure: Departure<Probe>| {
-            if let Some(number) = departure.packet.number {
+            // A copy tells nothing new.
+            if let (Some(number), Arrival::Whole | Arrival::Twice) =
+                (departure.packet.number, departure.arrival)
+            {
                 answers.push(Reverse((departure.arrives + delay, number, departure.arrives)));
             }
         };

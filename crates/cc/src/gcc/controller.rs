@@ -44,6 +44,29 @@ impl Gcc {
         let at_once = pacing_burst.min(rate.time_for(pacing_burst_size));
         Pacing::Burst { rate, mean: self.target, at_once }
     }
+
+    /// The limits of a stream, which may have them because it joins.
+    fn limit_stream(&mut self, now: Time, limits: &Limits, joins: bool) -> Update {
+        let Some(stream) = self.limits.get_mut(usize::from(limits.stream.0)) else { return Update::none() };
+        *stream = limits.within(self.params.target_bitrate_min, self.params.target_bitrate_max);
+        if !self.begun {
+            // The start is as high as all streams may have together, in whatever order they come.
+            let limits = core::mem::take(&mut self.limits);
+            *self = Gcc::limited(&self.params, self.largest_packet, limits);
+            return Update::none();
+        }
+        let before = self.target;
+        let (lowest, highest) = self.bounds();
+        self.delay.rate.set_lowest(lowest);
+        if let Losses::Libwebrtc(bandwidth) = &mut self.losses {
+            bandwidth.set_bounds(lowest, highest);
+        }
+        if let Some(probing) = &mut self.probing {
+            probing.set_highest(now, highest, joins);
+        }
+        self.follow(now);
+        self.answer(before)
+    }
 }
 
 impl Controller for Gcc {
@@ -92,25 +115,7 @@ impl Controller for Gcc {
     }
 
     fn on_limits(&mut self, now: Time, limits: &Limits) -> Update {
-        let Some(stream) = self.limits.get_mut(usize::from(limits.stream.0)) else { return Update::none() };
-        *stream = limits.within(self.params.target_bitrate_min, self.params.target_bitrate_max);
-        if !self.begun {
-            // The start is as high as all streams may have together, in whatever order they come.
-            let limits = core::mem::take(&mut self.limits);
-            *self = Gcc::limited(&self.params, self.largest_packet, limits);
-            return Update::none();
-        }
-        let before = self.target;
-        let (lowest, highest) = self.bounds();
-        self.delay.rate.set_lowest(lowest);
-        if let Losses::Libwebrtc(bandwidth) = &mut self.losses {
-            bandwidth.set_bounds(lowest, highest);
-        }
-        if let Some(probing) = &mut self.probing {
-            probing.set_highest(now, highest);
-        }
-        self.follow(now);
-        self.answer(before)
+        self.limit_stream(now, limits, false)
     }
 
     /// A stream adds its limits to those of the target, and takes them along.
@@ -124,7 +129,7 @@ impl Controller for Gcc {
             let nothing = Limits { stream: StreamId(id), min: Bitrate::ZERO, max: Bitrate::ZERO };
             self.limits.push(nothing);
         }
-        let update = self.on_limits(now, &Limits { stream, min, max });
+        let update = self.limit_stream(now, &Limits { stream, min, max }, true);
         Update { target: TargetChange::Total(self.target), ..update }
     }
 

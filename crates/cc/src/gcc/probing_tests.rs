@@ -93,8 +93,20 @@ fn nothing_is_probed_while_something_limits_the_rate() {
         asked(&mut probing);
         probing.on_tick(at(1001));
         probing.on_estimate(at(2000), kbps(1000), limit);
-        probing.set_highest(at(3000), kbps(9000));
+        probing.set_highest(at(3000), kbps(9000), false);
         assert_eq!(asked(&mut probing).first().copied(), expected, "{limit:?}");
+    }
+}
+
+#[test]
+fn a_stream_that_joins_is_no_reason_to_probe_above_twice_the_estimate() {
+    for (highest, expected) in [(9000, 2000), (1500, 1500)] {
+        let mut probing = started(300, 1200);
+        asked(&mut probing);
+        probing.on_tick(at(1001));
+        probing.on_estimate(at(2000), kbps(1000), Limit::Delay);
+        probing.set_highest(at(3000), kbps(highest), true);
+        assert_eq!(asked(&mut probing), [expected]);
     }
 }
 
@@ -106,7 +118,7 @@ fn a_probe_lasts_15_ms_and_has_five_packets_and_4_mb_at_most() {
     assert_eq!(probing.take().map(|probe| probe.bytes), Some(Bytes::new(56_250)));
     let mut absurd = started(10_000, u64::MAX / 1000);
     absurd.on_tick(at(2000));
-    absurd.set_highest(at(3000), Bitrate::MAX);
+    absurd.set_highest(at(3000), Bitrate::MAX, false);
     let probe = absurd.take().expect("there is more to win");
     assert_eq!((probe.rate, probe.bytes), (Bitrate::MAX, Bytes::new(4_000_000)));
 }

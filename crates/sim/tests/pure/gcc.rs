@@ -259,3 +259,18 @@ fn at_the_edges_it_works() {
         }
     }
 }
+
+/// The second stream's maximum is 100 Mbit/s unless somebody says less: a probe at the sum would fill the queue for seconds.
+#[test]
+fn a_stream_that_joins_floods_nothing() {
+    for (seed, format) in [(1, "rfc8888"), (2, "rfc8888"), (1, "twcc"), (2, "twcc")] {
+        let outcome = run(&format!(
+            "duration = \"20s\"\nwarmup = \"9s\"\nseed = {seed}\n[links.l]\nrate = \"5Mbps\"\ndelay = \"25ms\"\nqueue = {{ limit = \"100ms\" }}\n\
+             [flows.f]\ncontroller = \"gcc\"\npath = [\"l\"]\nfeedback = {{ format = \"{format}\" }}\n\
+             streams.x.source = {VIDEO}\nstreams.y.source = {VIDEO}\nstreams.y.start = \"10s\"\n"
+        ));
+        let flow = flow(&outcome, "f");
+        let (rate, loss) = (flow.throughput_mbps.expect("a rate"), flow.loss_ratio.expect("packets"));
+        assert!(rate > 3.0 && loss < 0.05, "{format}, seed {seed}: {rate} Mbit/s, {loss} lost");
+    }
+}

@@ -28,7 +28,10 @@ fn a_call_whose_losses_are_concealed_goes_on_as_if_nothing_were_lost() {
         let (lying, also_lost) = call(controller, LOSSES, "", &format!("{format}, conceals = \"losses\""));
         assert!(none == 0.0 && lost > 0.15 && also_lost > 0.15, "{controller}: {none}, {lost}, {also_lost}");
         assert!(honest < 0.7 * clean, "{controller}: {honest} of {clean} with losses");
-        assert!(lying > 0.9 * (1.0 - also_lost) * clean, "{controller}: {lying} of {clean} with losses that are concealed");
+        assert!(
+            lying > 0.9 * (1.0 - also_lost) * clean,
+            "{controller}: {lying} of {clean} with losses that are concealed"
+        );
     }
 }
 

@@ -52,6 +52,16 @@ fn a_full_buffer_loses_in_the_transfer_and_shows_its_size() {
     assert!((28_000..=33_000).contains(&bytes), "{bytes}");
 }
 
+/// A packet that arrives damaged is lost to a probe as well.
+#[test]
+fn damaged_packets_are_lost() {
+    let mut config = link(2000, QueueConfig::droptail(QueueLimit::Unlimited));
+    config.corrupt = paceline_link::RatioOverTime::Constant(0.05);
+    let record = measured(config);
+    let ratio = lost(&record.hold) as f64 / record.hold.len() as f64;
+    assert!((0.03..0.07).contains(&ratio), "{ratio}");
+}
+
 #[test]
 fn loss_without_load_is_seen_at_half_the_capacity() {
     let mut config = link(2000, QueueConfig::droptail(QueueLimit::Unlimited));

@@ -1,6 +1,6 @@
 //! SCTP beside ns-2's, streams beside one order for all, and a data channel beside a call.
 
-use crate::world::{flow, run};
+use crate::world::{count, flow, link, run};
 
 /// Mbit/s on the link of one association under `profile`.
 fn rate(
@@ -104,4 +104,32 @@ fn a_data_channel_shares_with_its_call() {
     assert!((1.7..=2.3).contains(&(coupled.0[0] / coupled.0[1])), "{coupled:?}");
     assert!(coupled.1 < 50.0 && apart.1 > 80.0, "{coupled:?} {apart:?}");
     assert!(apart.0[0] < 1.0, "SCReAM beside a file that fills the queue: {apart:?}");
+}
+
+/// A source that is far above the link, or losses of messages that live for a moment: most of it is given up, and the receiver is told so at
+/// most once a round trip beyond each message.
+#[test]
+fn messages_that_are_given_up_leave_the_link_to_the_others() {
+    for (rate, lossy, sctp, least) in [
+        ("8Mbps", "", "lifetime = \"100ms\"", 0.9),
+        ("8Mbps", "", "lifetime = \"0s\"", 0.1),
+        (
+            "2Mbps",
+            "loss = { kind = \"bernoulli\", ratio = 0.02 }",
+            "order = \"none\", lifetime = \"1ms\"",
+            0.3,
+        ),
+    ] {
+        let outcome = run(&format!(
+            "duration = \"20s\"\n[links.l]\nrate = \"5Mbps\"\ndelay = \"25ms\"\nqueue = {{ limit = \"100ms\" }}\n{lossy}\n\
+             [flows.f]\ntransport = \"sctp\"\ncontroller = \"sctp\"\npath = [\"l\"]\nsctp = {{ {sctp} }}\n\
+             source = {{ kind = \"cbr\", rate = \"{rate}\", fps = 30 }}\n"
+        ));
+        let (offered, data) = (link(&outcome, "l").offered, count(flow(&outcome, "f").packets_sent));
+        let others = offered - data;
+        println!("{rate}, {sctp}: {offered} packets, {data} of data");
+        // 600 frames, a SACK each second packet's time, HEARTBEATs; the link has 400 round trips.
+        assert!(others < 1100, "{rate}, {sctp}: {others} packets beside {data} of data");
+        assert!(flow(&outcome, "f").throughput_mbps.expect("a rate") > least, "{rate}, {sctp}");
+    }
 }
