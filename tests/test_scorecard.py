@@ -249,6 +249,8 @@ def test_wrong_arguments_are_said(cli: Run, folder: Path) -> None:
     for arguments, said in (
         ((), "scorecard: found no controller, expected one or more, such as scream:robust"),
         (("scream", "--only", "littles"), "--only littles: found no case called so"),
+        (("scream", "--only", "8867-5"), "--only 8867-5: found no case called so, expected 8867-5* for the"),
+        (("scream", "--against", "nowhere"), "--against nowhere: found no verdicts.csv there"),
         (("scream", "--cases", "nowhere"), "nowhere: found no case (*.toml) there"),
         (("scream", "--junit", "x.xml"), "--junit: found neither --require nor --against"),
         (("scream", "--require", "x.toml"), "--require x.toml: no such file"),

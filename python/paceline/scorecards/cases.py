@@ -213,7 +213,11 @@ def _matching(pattern: str, found: Mapping[str, Case]) -> list[str]:
     """The names of the cases that a pattern means: a name, a file, or either with `*`."""
     names = [name for name, case in found.items() if matching([name, case.file.name], pattern)]
     if not names:
-        raise UsageError(f"--only {pattern}: found no case called so, {one_of(pattern, list(found))}")
+        beginning = sum(name.startswith(pattern) for name in found)
+        expected = one_of(pattern, list(found))
+        if beginning:
+            expected = f"expected {pattern}* for the {beginning} that begin so"
+        raise UsageError(f"--only {pattern}: found no case called so, {expected}")
     return names
 
 
