@@ -61,12 +61,8 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
         if name not in classes:
             own.append(parameter.replace(annotation=hints[name], kind=parameter.KEYWORD_ONLY))
             continue
-        types = {
-            name: one
-            for kind in reversed(classes[name].__mro__)
-            if is_dataclass(kind)
-            for name, one in _own_types(kind).items()
-        }
+        bases = reversed(classes[name].__mro__[:-1])
+        types = {name: one for kind in bases for name, one in _own_types(kind).items()}
         for field in fields(classes[name]):
             kept = parameter.replace(name=field.name, annotation=types[field.name], kind=parameter.KEYWORD_ONLY)
             shared.append(kept if field.default is MISSING else kept.replace(default=field.default))
