@@ -214,7 +214,8 @@ def test_a_comment_changes_no_scenario_and_a_value_does(cli: Run, home: Path, re
         ('scenario = "call.toml"', "", "found no scenario, expected scenario ="),
         ("seeds = 2", "seeds = 0", "check.toml:2: seeds: found 0, expected a count"),
         ("seeds = 2", "seeds = [1, 1]", "found 1 more than once"),
-        ("[bands]", "[bands", "check.toml: "),
+        ("[bands]", "[bands", "at line 4"),
+        ('"flows.*.loss_ratio"', "flows.*.loss_ratio", "at line 6, column 7"),
     ],
 )
 def test_a_slip_in_the_file_is_named(cli: Run, home: Path, old: str, new: str, said: str) -> None:

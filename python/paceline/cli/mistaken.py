@@ -68,7 +68,7 @@ def thing(word: str) -> Thing | None:
 
 def _file(path: Path) -> str | None:
     if path.suffix == ".toml":
-        return "study" if path.name == "study.toml" else "check of figures" if _is_check(path) else "scenario"
+        return "study" if path.name == "study.toml" else _document(path)
     if path.suffix in (".yaml", ".yml"):
         return "YAML document"
     try:
@@ -85,13 +85,14 @@ def _file(path: Path) -> str | None:
     return "recording of rates" if trace_files.are_rows(lines) else None
 
 
-def _is_check(path: Path) -> bool:
-    """Whether a file has what a check has, and a scenario has not."""
+def _document(path: Path) -> str | None:
+    """The kind of a document of TOML; None for a file that cannot be read as one, whose error says more."""
     try:
         found = loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return False
-    return not {"links", "flows"} & set(found) and bool({"scenario", "scenarios", "bands"} & set(found))
+        return None
+    is_check = not {"links", "flows"} & set(found) and bool({"scenario", "scenarios", "bands"} & set(found))
+    return "check of figures" if is_check else "scenario"
 
 
 def _folder(path: Path) -> str | None:
