@@ -36,8 +36,8 @@ _HOW = "How it works"
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^()\s]+)(\))")
 _CODE = re.compile(r"^ *```.*?^ *```[^\n]*$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(r"^<!--.*?-->[ \t]*$", re.MULTILINE | re.DOTALL)
-_NO_PAGES = (".", "crates/scenario/reference.md")
-"""Forms of a git host, and the part of a page of which an example makes docs/scenario-reference.md."""
+_NO_PAGES = (".", "crates/scenario/reference/", "python/paceline/library/")
+"""Forms of a git host, parts of pages that examples make, and links to pages that are there already."""
 _PICTURES = {".png", ".svg", ".jpg", ".gif"}
 _LANGUAGES = {".rs": "rust", ".py": "python", ".toml": "toml", ".c": "c", ".h": "c", ".mjs": "js", ".lua": "lua"}
 
