@@ -215,8 +215,10 @@ fn of_many_that_start_at_once_one_listens() {
 /// an_update_is_answered --nocapture`.
 #[test]
 fn an_update_is_answered_soon_whatever_others_do() {
-    judge_on_time(round_trips, |(alone, crowd, joined)| {
-        assert_eq!(*joined, 1);
+    judge_on_time(round_trips, |(alone, crowd, counters)| {
+        assert_eq!(counters.joined, 1);
+        // Of processes that hardly run, nobody hears much.
+        assert!(counters.held_back > 3 && counters.unheard > 100, "{counters:?}");
         assert!(
             *alone < Duration::from_millis(20) && *crowd < Duration::from_millis(100),
             "{alone:?} {crowd:?}"
@@ -225,7 +227,7 @@ fn an_update_is_answered_soon_whatever_others_do() {
 }
 
 /// Medians of the round trips of updates, alone and beside processes that flood. Each is answered however late the machine is.
-fn round_trips() -> (Duration, Duration, u64) {
+fn round_trips() -> (Duration, Duration, ExchangeCounters) {
     let folder = Folder::new("flood");
     let path = folder.socket();
     let (medians, counters) = beside(&path, || {
@@ -264,9 +266,8 @@ fn round_trips() -> (Duration, Duration, u64) {
         );
         (alone.0, crowd.0)
     });
-    assert!(counters.held_back > 3 && counters.unheard > 100, "{counters:?}");
     assert_eq!((counters.malformed, counters.refused), (0, 0), "{counters:?}");
-    (medians.0, medians.1, counters.joined)
+    (medians.0, medians.1, counters)
 }
 
 #[test]
