@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
 from typing import Any, get_type_hints
 
 from paceline.cli.mistaken import expecting
@@ -45,13 +44,6 @@ def _pictures(style: PictureStyle | None, formats: list[PictureFormat] | None) -
         yield
 
 
-@cache
-def _own_types(kind: type) -> dict[str, Any]:
-    """The types of the options that a class adds to those of its bases."""
-    alone = type(kind.__name__, (), {"__annotations__": kind.__annotations__, "__module__": kind.__module__})
-    return get_type_hints(alone, include_extras=True)
-
-
 def flat(function: Callable[..., None]) -> Callable[..., None]:
     """A command whose options of a class stand beside its own, as typer reads them."""
     hints = get_type_hints(function, include_extras=True)
@@ -61,8 +53,7 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
         if name not in classes:
             own.append(parameter.replace(annotation=hints[name], kind=parameter.KEYWORD_ONLY))
             continue
-        bases = reversed(classes[name].__mro__[:-1])
-        types = {name: one for kind in bases for name, one in _own_types(kind).items()}
+        types = get_type_hints(classes[name], include_extras=True)
         for field in fields(classes[name]):
             kept = parameter.replace(name=field.name, annotation=types[field.name], kind=parameter.KEYWORD_ONLY)
             shared.append(kept if field.default is MISSING else kept.replace(default=field.default))

@@ -41,7 +41,7 @@ def run(options: ScorecardOptions) -> bool:
     if options.require is not None:
         gate.read_required(options.require, documents())
     # Read now: a mistake is said before any run, and a folder may be the one that is written.
-    earlier = None if options.against is None else gate.read_verdicts(options.against)
+    against = None if options.against is None else (options.against, gate.read_verdicts(options.against))
     with study_progress() as progress, expecting("controller", controllers):
         result = scorecard(
             controllers,
@@ -51,8 +51,7 @@ def run(options: ScorecardOptions) -> bool:
             **options.work("scorecard"),
         )
     say_remade(result.remade)
-    total = result.state.total
-    held = gate.judged(result.card, total, options.require, options.against, earlier) if gated else None
+    held = gate.judged(result.card, result.state.total, options.require, against) if gated else None
     if options.text is not None:
         replace_file(options.text, result.text)
     for target, form in ((options.junit, report.junit), (options.markdown, report.markdown)):

@@ -65,18 +65,15 @@ def read_required(path: Path, documents: Sequence[Document]) -> Required:
         return found
 
 
-def judged(
-    card: Card, runs: int, require: Path | None, against: Path | None, earlier: pd.DataFrame | None = None
-) -> Judged:
-    """The outcome of both gates. `earlier` has the rows of the folder `against` if they were read before.
+def judged(card: Card, runs: int, require: Path | None, against: tuple[Path, pd.DataFrame] | None) -> Judged:
+    """The outcome of both gates; `against` is the folder of an earlier scorecard, and its rows.
 
     Raises:
         StudyError: A file is wrong, or a rule is another one than in the earlier scorecard.
     """
     found = [*(_required(card, require) if require is not None else ())]
-    if against is not None:
-        found += kept(card, against, read_verdicts(against) if earlier is None else earlier, verdicts(card))
-    told = "" if against is None else str(against)
+    found += kept(card, *against, verdicts(card)) if against is not None else ()
+    told = "" if against is None else str(against[0])
     return Judged("scorecard", tuple(found), (), runs, told)
 
 

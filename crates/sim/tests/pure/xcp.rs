@@ -304,3 +304,15 @@ pub(crate) fn headers_are_alike(kind: &str) {
 fn headers_are_the_same_step_by_step() {
     headers_are_alike("xcp");
 }
+
+/// A router without shuffling is seen: nothing is spare on a full link.
+#[test]
+fn without_shuffling_a_latecomer_stays_behind() {
+    let flows = [Bulk("\"xcp\"", "\"l\"", 80.0, 0.1), Bulk("\"xcp\"", "\"l\"", 80.0, 10.0)];
+    let still = "{ kind = \"xcp\", packets = 100000, gamma = 0 }";
+    let outcome = network(&[("l", 20.0, still)], &flows, (15.0, 20.0));
+    let shuffled = network(&[("l", 20.0, XCP)], &flows, (15.0, 20.0));
+    println!("latecomer: {:.3} without shuffling, {:.3} with it", rate(&outcome, 1), rate(&shuffled, 1));
+    assert!(rate(&outcome, 1) < 0.5 * rate(&outcome, 0), "{:?}", rates(&outcome));
+    assert!((rate(&shuffled, 1) / rate(&shuffled, 0) - 1.0).abs() <= 0.1, "{:?}", rates(&shuffled));
+}
