@@ -325,6 +325,14 @@ impl AnyController {
         AnyController::example(params).state_variables()
     }
 
+    /// The words of the contract that a controller with these parameters says; none of a guest, whose are known once it is made.
+    pub fn verbs_of(params: &ControllerParams) -> &'static [Verb] {
+        match params {
+            ControllerParams::Guest(_) => &[],
+            params => AnyController::example(params).verbs(),
+        }
+    }
+
     /// The request of a controller with these parameters to its receiver when it is first told of media: the one that the two ends agree on
     /// when a session is set up.
     pub fn first_request(params: &ControllerParams) -> Option<ReceiverRequest> {

@@ -148,6 +148,6 @@ fn kinds() -> Value {
 
 /// The transports that carry a controller, the usual one first; none of what is no controller.
 fn over(kind: &str) -> Vec<&'static str> {
-    let steers = ControllerParams::of(kind).map(|usual| usual.steers());
-    steers.map_or(Vec::new(), |steers| Transport::steered_by(steers).iter().map(|over| over.name()).collect())
+    let carrying = ControllerParams::of(kind).map_or(Vec::new(), |usual| Transport::carrying(&usual));
+    carrying.iter().map(|over| over.name()).collect()
 }

@@ -97,8 +97,7 @@ fn row(parameter: &Parameter) -> String {
 fn overview() -> String {
     let mut page = String::from("| kind | over | profiles, the default first | |\n|---|---|---|---|\n");
     for entry in registry::controllers() {
-        let steers = ControllerParams::of(entry.kind).map(|usual| usual.steers());
-        let over = steers.map_or(Vec::new(), Transport::steered_by);
+        let over = ControllerParams::of(entry.kind).map_or(Vec::new(), |usual| Transport::carrying(&usual));
         let over = over.iter().map(|over| format!("`{}`", over.name()));
         let profiles = entry.profiles.iter().map(|profile| format!("`{}`", profile.name));
         let (over, profiles) = (over.collect::<Vec<_>>().join(", "), profiles.collect::<Vec<_>>().join(", "));

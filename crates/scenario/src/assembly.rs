@@ -306,7 +306,8 @@ impl Builder<'_> {
         let (path, return_path) = (index(&flow.path), index(&flow.return_path));
         let controller = controller(flow)?;
         let ends = flow.transport.build(flow, &controller, self)?;
-        check_verbs(flow, controller.verbs(), ends.executes())?;
+        let executed = flow.transport.choice().executes(flow.controller.params.steers());
+        check_verbs(flow, controller.verbs(), executed)?;
         check_ecn(flow, controller.ce_response())?;
         Ok(FlowParts {
             ends,

@@ -36,7 +36,7 @@ pub(super) fn parse(flow: &Table<'_>) -> Result<Choice, ScenarioError> {
         },
     };
     let transport = |params: &ControllerParams| {
-        let offered = Transport::steered_by(params.steers());
+        let offered = Transport::carrying(params);
         match (&given, wanted) {
             (Some(node), Some(wanted)) if !offered.contains(&wanted) => {
                 let names: Vec<_> = offered.iter().map(|transport| transport.name()).collect();

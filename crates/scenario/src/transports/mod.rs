@@ -58,6 +58,9 @@ pub(crate) trait Configured: Sized {
     /// Whether a controller that steers this may run over it.
     fn carries(steers: Steers) -> bool;
 
+    /// The words of the contract that its sending end executes under a controller that steers this.
+    fn executes(steers: Steers) -> &'static [Verb];
+
     /// Whether reports on its packets come back under a controller that steers this, and an encoder is told a target.
     fn reports(_steers: Steers) -> bool {
         false
@@ -106,9 +109,6 @@ pub(crate) trait Configured: Sized {
 
 /// The parts of a flow's two ends, whatever its transport.
 pub trait FlowEnds {
-    /// The words of the contract that the sending end executes.
-    fn executes(&self) -> &'static [Verb];
-
     /// The source of a stream; none where connections come and go.
     fn source(&self, stream: usize) -> Option<&Source>;
 
@@ -223,14 +223,30 @@ impl Transport {
         Transport::ALL.iter().copied()
     }
 
-    /// The transports of a controller that steers this, the usual one first.
-    pub fn steered_by(steers: Steers) -> Vec<Transport> {
-        Transport::all().filter(|transport| of!(transport, T => T::carries(steers))).collect()
+    /// The transports of a controller of this kind, the usual one first: each carries it, and executes all its words under one of its
+    /// profiles.
+    pub fn carrying(params: &ControllerParams) -> Vec<Transport> {
+        let (kind, steers) = (params.kind(), params.steers());
+        let executes = |transport: Transport, profile| {
+            let profiled = ControllerParams::with_profile(kind, Some(profile));
+            let said = profiled.map_or(&[][..], |(params, _)| AnyController::verbs_of(&params));
+            said.iter().all(|verb| transport.executes(steers).contains(verb))
+        };
+        let carries = |transport: &Transport| {
+            of!(transport, T => T::carries(steers))
+                && params.profiles().iter().any(|(profile, _)| executes(*transport, profile))
+        };
+        Transport::all().filter(carries).collect()
+    }
+
+    /// The words of the contract that its sending end executes under a controller that steers this.
+    pub(crate) fn executes(self, steers: Steers) -> &'static [Verb] {
+        of!(self, T => T::executes(steers))
     }
 
     /// The transport of such a controller where nobody says another: the one whose usual controller it is, or the first.
     pub(crate) fn usual_of(params: &ControllerParams) -> Transport {
-        let offered = Transport::steered_by(params.steers());
+        let offered = Transport::carrying(params);
         let own = offered.iter().find(|transport| transport.usual_controller() == Some(params.kind()));
         *own.unwrap_or(&offered[0])
     }

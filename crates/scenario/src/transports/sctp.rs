@@ -27,6 +27,10 @@ impl Configured for SctpConfig {
         steers == Steers::ByteStream
     }
 
+    fn executes(_steers: Steers) -> &'static [Verb] {
+        SctpSender::<AnyController>::EXECUTES
+    }
+
     fn tables() -> Vec<Entry> {
         vec![listed("sctp", "An SCTP association", &SctpConfig::default())]
     }
@@ -92,10 +96,6 @@ pub struct SctpParts {
 }
 
 impl FlowEnds for SctpParts {
-    fn executes(&self) -> &'static [Verb] {
-        SctpSender::<AnyController>::EXECUTES
-    }
-
     fn source(&self, stream: usize) -> Option<&Source> {
         self.streams.get(stream).map(|stream| &stream.source)
     }

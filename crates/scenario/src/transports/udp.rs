@@ -31,6 +31,14 @@ impl Configured for UdpSpec {
         matches!(steers, Steers::Datagrams | Steers::Unreported)
     }
 
+    /// Nothing in plain datagrams would say what is padding, as probes are.
+    fn executes(steers: Steers) -> &'static [Verb] {
+        match UdpSpec::reports(steers) {
+            true => &[Verb::Discard, Verb::PacketsPerReport, Verb::ReportInterval, Verb::RttAnnotation],
+            false => UdpSender::<AnyController>::EXECUTES,
+        }
+    }
+
     fn reports(steers: Steers) -> bool {
         steers != Steers::Unreported
     }
@@ -102,10 +110,6 @@ pub struct UdpParts {
 }
 
 impl FlowEnds for UdpParts {
-    fn executes(&self) -> &'static [Verb] {
-        UdpSender::<AnyController>::EXECUTES
-    }
-
     fn source(&self, stream: usize) -> Option<&Source> {
         (stream == 0).then_some(&self.source)
     }

@@ -87,6 +87,10 @@ impl Configured for DccpSpec {
         matches!(steers, Steers::Ccid(_))
     }
 
+    fn executes(_steers: Steers) -> &'static [Verb] {
+        DccpSender::<FlowCcids>::EXECUTES
+    }
+
     fn plays_out(_steers: Steers) -> bool {
         true
     }
@@ -220,10 +224,6 @@ impl DccpParts {
 }
 
 impl FlowEnds for DccpParts {
-    fn executes(&self) -> &'static [Verb] {
-        DccpSender::<FlowCcids>::EXECUTES
-    }
-
     fn source(&self, stream: usize) -> Option<&Source> {
         (stream == 0).then_some(&self.carried.source)
     }

@@ -3,10 +3,8 @@
 use super::super::FlowEnds;
 use super::spans;
 use crate::spec::FlowSpec;
-use paceline_cc::{
-    AnyController, AnyReceiverHalf, Controller, FlowSetup, ReceiverHalf, StreamId, Verb, shared_bottleneck,
-};
-use paceline_ends::{Plan, SendingEnd, StreamSpan};
+use paceline_cc::{AnyReceiverHalf, Controller, FlowSetup, ReceiverHalf, StreamId, shared_bottleneck};
+use paceline_ends::{Plan, StreamSpan};
 use paceline_media::{PlayoutConfig, Source};
 use paceline_rtp::{
     CircuitBreakers, EcnChecks, FeedbackConfig, RtpIdentity, RtpReceiver, RtpSender, SenderConfig,
@@ -23,8 +21,6 @@ const MOST_STREAMS: usize = 255;
 pub struct RtpParts {
     /// Configuration of the sender. The lateness that is forgiven is zero; a driver with a real clock sets its own.
     pub sender: SenderConfig,
-    /// Whether packets can be padded, as probes are: plain datagrams have nothing that would say what is padding.
-    pub pads: bool,
     /// Streams of the flow, in order.
     pub streams: Vec<StreamConfig>,
     /// Where the numbers of its packets begin, as far as the scenario says.
@@ -46,13 +42,6 @@ pub struct RtpParts {
 }
 
 impl FlowEnds for RtpParts {
-    fn executes(&self) -> &'static [Verb] {
-        match self.pads {
-            true => RtpSender::<AnyController>::EXECUTES,
-            false => &[Verb::Discard, Verb::PacketsPerReport, Verb::ReportInterval, Verb::RttAnnotation],
-        }
-    }
-
     fn source(&self, stream: usize) -> Option<&Source> {
         self.streams.get(stream).map(|stream| &stream.source)
     }

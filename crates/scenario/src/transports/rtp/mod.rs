@@ -13,9 +13,11 @@ use crate::registry::{Entry, listed};
 use crate::schema::keys::key;
 use crate::spec::{ControllerSpec, FlowSpec, StreamSpec};
 use crate::write::{Inline, put};
-use paceline_cc::{AnyController, ControllerParams, ReceiverRequest, Steers, StreamId};
+use paceline_cc::{AnyController, ControllerParams, ReceiverRequest, Steers, StreamId, Verb};
+use paceline_ends::SendingEnd;
 use paceline_rtp::{
-    ClockStep, ClockSteps, FeedbackConfig, RTP_HEADER, ReceiverClock, RtpIdentity, SenderConfig, StreamConfig,
+    ClockStep, ClockSteps, FeedbackConfig, RTP_HEADER, ReceiverClock, RtpIdentity, RtpSender, SenderConfig,
+    StreamConfig,
 };
 use paceline_units::param::Spec;
 use paceline_units::{Bytes, EcnMode, RandomStream, Time, TimeDelta};
@@ -55,6 +57,10 @@ impl Configured for RtpSpec {
         matches!(steers, Steers::Media | Steers::Datagrams)
     }
 
+    fn executes(_steers: Steers) -> &'static [Verb] {
+        RtpSender::<AnyController>::EXECUTES
+    }
+
     fn reports(_steers: Steers) -> bool {
         true
     }
@@ -91,12 +97,11 @@ impl Configured for RtpSpec {
         let half = AnyController::receiver_half(&flow.controller.params).is_some();
         let numbered = self.feedback.format.is_transport_wide() && !half;
         let extension = Bytes::new(if numbered { twcc::EXTENSION as u64 } else { 0 });
-        let parts = parts(flow, self, RTP_HEADER + extension, controller, builder)?;
-        Ok(EndsParts::Rtp(RtpParts { pads: true, ..parts }))
+        parts(flow, self, RTP_HEADER + extension, controller, builder).map(EndsParts::Rtp)
     }
 }
 
-/// The parts of both ends of a flow whose packets have this header; no packet is padded.
+/// The parts of both ends of a flow whose packets have this header.
 pub(super) fn parts(
     flow: &FlowSpec,
     session: &RtpSpec,
@@ -107,7 +112,6 @@ pub(super) fn parts(
     let max_payload = flow.packet_size - header;
     let streams = builder.streams(flow, controller, max_payload)?.into_iter();
     Ok(RtpParts {
-        pads: false,
         streams: streams.map(StreamConfig::from).collect(),
         sender: SenderConfig {
             max_payload,

@@ -16,8 +16,8 @@ use crate::write::{Inline, put, size};
 use paceline_cc::{AnyController, FlowSetup, Steers, Verb};
 use paceline_ends::SendingEnd;
 use paceline_media::{ConnectionVectors, Source};
-use paceline_tcp::conversations::{ConversationsConfig, ConversationsSender};
-use paceline_tcp::transfers::{TransfersConfig, TransfersSender};
+use paceline_tcp::conversations::ConversationsConfig;
+use paceline_tcp::transfers::TransfersConfig;
 use paceline_tcp::{EcnEcho, RecoveryKind, TCP_HEADER, TcpConfig, TcpSender};
 use paceline_units::param::Spec;
 use paceline_units::{Bytes, EcnMode, RandomStream};
@@ -29,6 +29,11 @@ impl Configured for TcpConfig {
 
     fn carries(steers: Steers) -> bool {
         steers == Steers::ByteStream
+    }
+
+    /// The same of one connection and of many.
+    fn executes(_steers: Steers) -> &'static [Verb] {
+        TcpSender::<AnyController>::EXECUTES
     }
 
     fn tables() -> Vec<Entry> {
@@ -137,14 +142,6 @@ pub enum ByteStream {
 }
 
 impl FlowEnds for TcpParts {
-    fn executes(&self) -> &'static [Verb] {
-        match &self.carried {
-            ByteStream::Source(_) => TcpSender::<AnyController>::EXECUTES,
-            ByteStream::Transfers(..) => TransfersSender::<AnyController>::EXECUTES,
-            ByteStream::Conversations(_) => ConversationsSender::<AnyController>::EXECUTES,
-        }
-    }
-
     fn source(&self, stream: usize) -> Option<&Source> {
         match &self.carried {
             ByteStream::Source(source) if stream == 0 => Some(source),
