@@ -245,7 +245,10 @@ fn detection_finds_the_groups_of_flows_that_tell_of_their_delays() {
     let over_tcp =
         GOOD.replace("controller = \"rap\"", "controller = \"cubic\"").replace(kind, &detecting(""));
     let error = parse(&over_tcp, "coupled.toml").expect_err("cubic goes over tcp");
-    assert!(error.key == "coupling.all.detection" && error.expected.contains("over rtp"), "{error}");
+    assert!(
+        error.key == "coupling.all.detection" && error.expected.contains("over rtp or controlled udp;"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -143,7 +143,16 @@ fn dccp_and_its_controllers_belong_together() {
         ),
         (("dccp = {}", "tcp = { ack_every = 1 }"), "flows.call.tcp", "nothing: tcp goes with transport tcp"),
         (("dccp = {}", "rtp = { ssrc = 1 }"), "flows.call.rtp", "nothing: rtp goes with transport rtp"),
-        (("dccp = {}", "feedback = { packets = 3 }"), "flows.call.feedback", "goes with transport rtp"),
+        (
+            ("dccp = {}", "feedback = { packets = 3 }"),
+            "flows.call.feedback",
+            "goes with transport rtp or controlled udp",
+        ),
+        (
+            ("dccp = {}", "bitrate = { max = \"1Mbps\" }"),
+            "flows.call.bitrate",
+            "goes with transport rtp or controlled udp",
+        ),
         (("\"bulk\"", "\"short-transfers\""), "flows.call.source", "transport tcp"),
         (("dccp = {}", "packet_size = \"16B\""), "flows.call.packet_size", "17B"),
     ] {

@@ -283,8 +283,8 @@ impl Transport {
 
     /// Why its receiver does not play media out under a controller that steers this, if it does not.
     pub(crate) fn refuses_playout(self, steers: Steers) -> Option<Reason> {
-        let playing = || named(|transport| transport.plays_out(Steers::Unreported));
-        let expected = || format!("nothing: playout goes with transport {}", playing());
+        let expected =
+            || format!("nothing: playout goes with transport {}", named_under(Transport::plays_out));
         (!self.plays_out(steers)).then(|| Reason::Useless(expected().into()))
     }
 
@@ -308,13 +308,11 @@ impl Transport {
             if let Some(node) =
                 table.find(spec.name).filter(|_| !of!(self, T => T::has_key(spec.name, steers)))
             {
-                let owns = |transport: Transport| {
-                    of!(transport, T => T::KEYS).iter().any(|own| own.name == spec.name)
-                };
+                let has = |transport, steers| of!(transport, T => T::has_key(spec.name, steers));
                 return Err(node.fail(&format!(
                     "nothing: {} goes with transport {}",
                     spec.name,
-                    named(owns)
+                    named_under(has)
                 )));
             }
         }
@@ -327,9 +325,9 @@ impl Transport {
         Ok(())
     }
 
-    /// The names of the transports that report whatever the controller.
+    /// The names of the transports that report, at least on controlled datagrams.
     pub(crate) fn reporting() -> String {
-        named(|transport| transport.reports(Steers::Unreported))
+        named_under(Transport::reports)
     }
 
     /// The names of the transports that carry several streams.
@@ -342,6 +340,15 @@ impl Transport {
 fn named(is: impl Fn(Transport) -> bool) -> String {
     let names: Vec<_> = Transport::all().filter(|transport| is(*transport)).map(Transport::name).collect();
     names.join(" or ")
+}
+
+/// The names of the transports of which something is so, of some under a controller alone.
+fn named_under(is: impl Fn(Transport, Steers) -> bool) -> String {
+    let name = |transport: Transport| match is(transport, Steers::Unreported) {
+        true => Some(transport.name().into()),
+        false => is(transport, Steers::Datagrams).then(|| format!("controlled {}", transport.name())),
+    };
+    Transport::all().filter_map(name).collect::<Vec<_>>().join(" or ")
 }
 
 /// Datagrams without reports.
