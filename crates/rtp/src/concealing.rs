@@ -1,7 +1,7 @@
 //! A receiver that does not comply (RFC 9743 section 7.6): its reports conceal losses, marks or both.
 //!
 //! Reports, and the controller's half at this end, are told that each missing packet arrived when the packet after it did, and that a
-//! marked packet came as the one before it that was not marked. Playout takes the packets that came.
+//! marked packet came as the one before it that was not marked, the first ones as they left. Playout takes the packets that came.
 
 use super::packet::RtpPacket;
 use paceline_cc::{Arrival, ReceiverHalf, StreamId};
@@ -40,8 +40,8 @@ const LONGEST_GAP: u64 = 1000;
 #[derive(Clone, Debug)]
 pub(super) struct Concealing {
     conceals: Conceals,
-    /// The ECN field of the last packet that was not marked.
-    unmarked: Ecn,
+    /// The ECN field of the last packet that was not marked; before it that of packets when they leave.
+    pub(super) unmarked: Ecn,
     /// One above the highest sequence number of each stream; absent before its first packet.
     ends: Vec<Option<u64>>,
 }
@@ -50,7 +50,8 @@ impl Concealing {
     /// Of a receiver of `streams` streams that conceals something; absent for one that complies.
     pub(super) fn new(conceals: Conceals, streams: u8) -> Option<Box<Concealing>> {
         let ends = vec![None; streams.into()];
-        (conceals != Conceals::Nothing).then(|| Box::new(Concealing { conceals, unmarked: Ecn::Ect1, ends }))
+        (conceals != Conceals::Nothing)
+            .then(|| Box::new(Concealing { conceals, unmarked: Ecn::NotEct, ends }))
     }
 
     /// The ECN field with which a packet is said to have come.
@@ -210,6 +211,23 @@ mod tests {
 
         fn report(&mut self, _now: Time) -> Option<ReceiverReport> {
             None
+        }
+    }
+
+    /// Before a packet without a mark came, marked ones are said to have come as packets leave.
+    #[test]
+    fn marks_of_the_first_packets_are_concealed_by_what_packets_leave_with() {
+        let config = FeedbackConfig { conceals: Conceals::Marks, ..FeedbackConfig::default() };
+        for (leaves, then) in [(Ecn::Ect0, Ecn::Ect1), (Ecn::Ect1, Ecn::Ect0), (Ecn::NotEct, Ecn::Ect0)] {
+            let mut receiver =
+                RtpReceiver::with_half(config.clone(), 1, PlayoutConfig::IMMEDIATE, Some(Heard::default()));
+            receiver.expect_ecn(leaves);
+            for (sequence, ecn) in [(5, Ecn::Ce), (6, Ecn::Ce), (7, then), (8, Ecn::Ce)] {
+                receiver.receive(at(sequence), packet(0, sequence), ecn, PathFacts::default());
+            }
+            let heard = &receiver.receiver_half().expect("a half").0;
+            let told: Vec<Ecn> = heard.iter().map(|(_, ecn)| *ecn).collect();
+            assert_eq!(told, [leaves, leaves, then, then]);
         }
     }
 

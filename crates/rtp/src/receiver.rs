@@ -76,6 +76,14 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         }
     }
 
+    /// Packets leave with this ECN field: marked ones are said to have come so by a receiver that conceals marks, before one without a
+    /// mark has come.
+    pub fn expect_ecn(&mut self, ecn: Ecn) {
+        if let Some(concealing) = &mut self.concealing {
+            concealing.unmarked = ecn;
+        }
+    }
+
     /// Summarises the delays of its packets and sends the summary back once an interval, if the parameters leave that to
     /// the receiver.
     pub fn summarise_delays(&mut self, params: &Params) {

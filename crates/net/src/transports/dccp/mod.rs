@@ -21,7 +21,7 @@ use paceline_media::Source;
 use paceline_metrics::Facts;
 use paceline_rtp::FeedbackConfig;
 use paceline_scenario::transports::DccpParts;
-use paceline_units::{Bytes, TimeDelta};
+use paceline_units::{Bytes, Ecn, TimeDelta};
 use paceline_wire::dccp::to_ip;
 use paceline_wire::rtp;
 use receiving::DccpReceivingCodec;
@@ -65,8 +65,8 @@ impl Networked for DccpParts {
         let planned = PlannedSilence::of(&flow).lasts(flow.parts.start);
         let patience = options.silence.unwrap_or(CANDIDATE_PATIENCE) + planned;
         let codec = DccpReceivingCodec::new(self, port.socket.address()?, patience)?;
-        let (feedback, playout) = (FeedbackConfig::default(), self.playout);
-        let session = SessionParts { streams: 1, feedback, playout, detection: None, half: None };
+        let (feedback, ecn, playout) = (FeedbackConfig::default(), Ecn::NotEct, self.playout);
+        let session = SessionParts { streams: 1, feedback, ecn, playout, detection: None, half: None };
         ReceivingDriver::new(port, flow, session, codec, options).run(control)
     }
 

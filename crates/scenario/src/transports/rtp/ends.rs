@@ -10,7 +10,7 @@ use paceline_rtp::{
     CircuitBreakers, EcnChecks, FeedbackConfig, RtpIdentity, RtpReceiver, RtpSender, SenderConfig,
     StreamConfig,
 };
-use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::rtx;
 
 /// Streams that one receiving end can have: they are told apart by a byte.
@@ -93,6 +93,7 @@ impl RtpParts {
         ReceivingParts {
             streams: (self.streams.len() + usize::from(repaired)).clamp(1, MOST_STREAMS),
             feedback: self.feedback.clone(),
+            ecn: self.sender.ecn,
             playout: self.playout,
             half,
             detection: self.detection.as_ref(),
@@ -160,6 +161,8 @@ pub struct ReceivingParts<'a, H> {
     pub streams: usize,
     /// When the receiver reports.
     pub feedback: FeedbackConfig,
+    /// ECN field with which the sender's packets leave.
+    pub ecn: Ecn,
     /// When frames are displayed.
     pub playout: PlayoutConfig,
     /// The controller's half at this end.
@@ -172,6 +175,7 @@ impl<H: ReceiverHalf> ReceivingParts<'_, H> {
     /// A receiving end to which nothing has come.
     pub fn end(self) -> RtpReceiver<H> {
         let mut receiver = RtpReceiver::with_half(self.feedback, self.streams as u8, self.playout, self.half);
+        receiver.expect_ecn(self.ecn);
         if let Some(detection) = self.detection {
             receiver.summarise_delays(detection);
         }
