@@ -88,12 +88,13 @@ impl Outbound {
     pub fn push(&mut self, stream: usize, frame: &Frame) -> Bytes {
         let Some(out) = self.streams.get_mut(stream) else { return Bytes::ZERO };
         let payload = frame.payload.as_u64();
-        (out.newest, self.captured) = (payload, self.captured + 1);
+        out.newest = payload;
         let most = if matches!(out.source, Source::Bulk(_)) { self.max_payload } else { payload };
         let mut left = payload;
         while left > 0 {
             let size = left.min(most);
             out.queue.push_back(Message { captured: frame.captured, left: size, begun: false });
+            self.captured += 1;
             left -= size;
         }
         out.queued += payload;
@@ -107,10 +108,10 @@ impl Outbound {
         )
     }
 
-    /// The length of the file that is all that the association carries, and whether all of it came.
+    /// The length of the file that is all that the association carries, and whether all of it came and none was given up.
     pub fn file(&self) -> Option<(Bytes, bool)> {
         let [OutStream { source: Source::Bulk(bulk), .. }] = self.streams.as_slice() else { return None };
-        bulk.length().map(|length| (length, bulk.is_finished()))
+        bulk.length().map(|length| (length, bulk.is_finished() && self.discarded == 0))
     }
 
     /// Payload that waits in all streams.

@@ -104,6 +104,23 @@ fn a_message_whose_time_is_over_is_given_up() {
     }
 }
 
+/// A file of which messages were given up was not sent whole, and each of its messages counts as captured.
+#[test]
+fn a_file_of_which_parts_were_given_up_is_not_complete() {
+    for (lifetime, is_whole) in [(60, false), (1000, true)] {
+        let config = SctpConfig { lifetime: Some(ms(lifetime)), ..config() };
+        let mut net = Net::new(&config, vec![bulk(Some(100_000))]);
+        net.counts = false;
+        let mut net = net.dropping(&[40, 61, 80, 81, 82]).started();
+        net.run(at(20_000));
+        assert_eq!(net.sender.in_flight().as_u64(), 0);
+        let (frames, completed) = (net.sender.frames(), net.sender.poll_completed());
+        assert_eq!(completed.is_some(), is_whole, "{frames:?}");
+        assert_eq!((frames.captured, frames.discarded), (100, net.sender.counters().abandoned));
+        assert_eq!(frames.discarded == 0, is_whole, "{frames:?}");
+    }
+}
+
 /// A queue that a slow path lets grow is emptied from its old end.
 #[test]
 fn messages_that_never_left_are_dropped_when_their_time_is_over() {
