@@ -156,9 +156,14 @@ pub trait SendingEnd {
     /// Coupling replaces what the controller steers by ([`Controller::assign`]).
     fn assign(&mut self, now: Time, assigned: Assigned);
 
-    /// Whether the flow is over although nobody here ended it, as when its circuit breaker has opened.
+    /// When and why the flow ended although nobody here ended it, as when its circuit breaker opened; absent while it goes on.
+    fn failure(&self) -> Option<(Time, &'static str)> {
+        None
+    }
+
+    /// Whether the flow is over although nobody here ended it.
     fn is_over(&self) -> bool {
-        false
+        self.failure().is_some()
     }
 
     /// Rate that the application could use, as far as it is known; absent if it can use any.

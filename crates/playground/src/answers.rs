@@ -90,6 +90,7 @@ impl Playground {
         let outcome = simulation.finish();
         let mut warnings = loaded.parts.warnings.clone();
         warnings.extend(loaded.nothing_arrived(&outcome.summary));
+        warnings.extend(outcome.warnings);
         Ok(json!({ "summary": outcome.summary, "warnings": warnings, "scenario": loaded.scenario.to_toml() }))
     }
 }

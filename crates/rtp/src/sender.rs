@@ -363,8 +363,8 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         self.apply(now, update);
     }
 
-    fn is_over(&self) -> bool {
-        self.broken().is_some()
+    fn failure(&self) -> Option<(Time, &'static str)> {
+        self.broken().map(|(at, why)| (at, why.what()))
     }
 
     fn desired(&self) -> Option<Bitrate> {

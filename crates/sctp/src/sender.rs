@@ -68,7 +68,8 @@ pub struct SctpSender<C> {
     pub(super) counters: SctpCounters,
     begun: Option<Time>,
     stopped: bool,
-    failed: bool,
+    /// When the association failed.
+    failed: Option<Time>,
     completed: Option<Transfer>,
     completes: bool,
     pacer: Pacer,
@@ -104,7 +105,7 @@ impl<C: Controller> SctpSender<C> {
             counters: SctpCounters::default(),
             begun: None,
             stopped: false,
-            failed: false,
+            failed: None,
             completed: None,
             completes,
             pacer: Pacer::new(TimeDelta::ZERO),
@@ -124,7 +125,7 @@ impl<C: Controller> SctpSender<C> {
 
     /// Whether the association failed: the other end answered nothing for too long (RFC 9260 section 8.1).
     pub fn has_failed(&self) -> bool {
-        self.failed
+        self.failed.is_some()
     }
 
     /// Whether window and receiver let new data go. A window that is not full lets a whole packet go (section 6.1, rule B); a
@@ -145,7 +146,7 @@ impl<C: Controller> SctpSender<C> {
     }
 
     fn wants_to_send(&self) -> bool {
-        if self.begun.is_none() || self.failed {
+        if self.begun.is_none() || self.has_failed() {
             return false;
         }
         let lost = self.outstanding.lost() > 0;
@@ -287,7 +288,7 @@ impl<C: Controller> SctpSender<C> {
         self.path.on_expired();
         self.counters.timeouts += 1;
         if self.path.errors > self.config.association_max_retrans {
-            return self.fail();
+            return self.fail(now);
         }
         self.outstanding.lose_all();
         self.recovery_until = None;
@@ -297,8 +298,8 @@ impl<C: Controller> SctpSender<C> {
         self.path.restart(now);
     }
 
-    fn fail(&mut self) {
-        self.failed = true;
+    fn fail(&mut self, now: Time) {
+        self.failed = Some(now);
         self.path.end();
         self.end_sources();
     }
@@ -498,8 +499,8 @@ impl<C: Controller> SendingEnd for SctpSender<C> {
         self.apply(now, update);
     }
 
-    fn is_over(&self) -> bool {
-        self.failed
+    fn failure(&self) -> Option<(Time, &'static str)> {
+        Some((self.failed?, "the other end has answered nothing for too long (RFC 9260 section 8.1)"))
     }
 
     fn desired(&self) -> Option<Bitrate> {
@@ -514,7 +515,7 @@ impl<C: Controller> SendingEnd for SctpSender<C> {
     }
 
     fn next_timeout(&self) -> Option<(Time, Reason)> {
-        if self.failed {
+        if self.has_failed() {
             return None;
         }
         let controller = self.controller.next_timeout().map(|(due, why)| (due, Reason::Controller(why)));
@@ -527,7 +528,7 @@ impl<C: Controller> SendingEnd for SctpSender<C> {
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        if self.failed {
+        if self.has_failed() {
             return;
         }
         self.burst = 0;
@@ -542,13 +543,13 @@ impl<C: Controller> SendingEnd for SctpSender<C> {
         if self.path.next_beat().is_some_and(|due| due <= now) {
             self.heartbeat_due |= self.path.beats(now);
             if self.path.errors > self.config.association_max_retrans {
-                self.fail();
+                self.fail(now);
             }
         }
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Forward>> {
-        if self.begun.is_none() || self.failed || now < self.pacer.next() {
+        if self.begun.is_none() || self.has_failed() || now < self.pacer.next() {
             return None;
         }
         let packet = if std::mem::take(&mut self.heartbeat_due) {
@@ -572,7 +573,7 @@ impl<C: Controller> SendingEnd for SctpSender<C> {
     }
 
     fn receive(&mut self, now: Time, packet: Backward, _ecn: Ecn) -> Option<Backward> {
-        if self.failed || self.begun.is_none() {
+        if self.has_failed() || self.begun.is_none() {
             return Some(packet);
         }
         self.burst = 0;

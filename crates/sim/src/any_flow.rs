@@ -71,6 +71,11 @@ impl AnyFlow {
         each_flow!(self, flow => flow.share())
     }
 
+    /// When and why the flow ended although nobody ended it; absent if it did not.
+    pub fn failure(&self) -> Option<(Time, &'static str)> {
+        each_flow!(self, flow => flow.sender().failure())
+    }
+
     /// Rate that the application could use; absent if it can use any.
     pub fn desired(&self) -> Option<Bitrate> {
         each_flow!(self, flow => flow.sender().desired())

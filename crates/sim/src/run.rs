@@ -42,6 +42,8 @@ pub struct Outcome {
     pub links: TimeSeries,
     /// Of each flow in order what became of its packets of pictures; absent where nobody decodes them.
     pub media: Vec<Option<Box<MediaLog>>>,
+    /// Messages on flows that ended although nobody ended them.
+    pub warnings: Vec<String>,
 }
 
 impl Simulation {
@@ -138,6 +140,11 @@ impl Simulation {
     /// The figures, when the end is reached.
     pub fn finish(mut self) -> Outcome {
         let media = self.engine.flows.iter_mut().map(AnyFlow::take_log).collect();
+        let warnings = self.scenario.flows.iter().zip(&self.engine.flows).filter_map(|(spec, flow)| {
+            let (at, why) = flow.failure()?;
+            Some(format!("flow {} ended at {:.1} s: {why}", spec.name, at.as_secs_f64()))
+        });
+        let warnings = warnings.collect();
         let (packets, events) = (self.engine.packets(), self.engine.events());
         let pairs: Vec<_> = self.engine.hosts.iter().filter_map(Host::pairs).collect();
         let pairs = (!pairs.is_empty()).then(|| pairs.into_iter().flat_map(PairsRecorder::summary).collect());
@@ -161,7 +168,7 @@ impl Simulation {
             links: link_names.zip(links.iter().map(LinkRecorder::summary)).collect(),
             version: self.scenario.version(),
         };
-        Outcome { summary, flows: flow_series(&flows), links: link_series(&links), media }
+        Outcome { summary, flows: flow_series(&flows), links: link_series(&links), media, warnings }
     }
 }
 

@@ -133,3 +133,22 @@ fn messages_that_are_given_up_leave_the_link_to_the_others() {
         assert!(flow(&outcome, "f").throughput_mbps.expect("a rate") > least, "{rate}, {sctp}");
     }
 }
+
+/// A link that is down for good: an association ends after eleven timeouts in a row, and a call by its circuit breaker. Each is said, and a
+/// flow that goes on is not.
+#[test]
+fn a_flow_that_ends_by_itself_is_said() {
+    let call = "controller = \"scream\"\nsource = { kind = \"cbr\", rate = \"1Mbps\" }\nrtp = { circuit_breaker = \"timeouts\" }";
+    let file = "transport = \"sctp\"\nsource = { kind = \"bulk\" }";
+    for (flow, down, said) in
+        [(file, "10s", "flow f ended at 372.9 s"), (call, "10s", "flow f ended at 2"), (file, "600s", "")]
+    {
+        let outcome = run(&format!(
+            "duration = \"600s\"\n[links.l]\nrate = \"1Mbps\"\ndelay = \"25ms\"\nqueue = {{ packets = 20 }}\n\
+             down = [[\"{down}\", \"601s\"]]\n[flows.f]\npath = [\"l\"]\n{flow}\n"
+        ));
+        println!("{:?}", outcome.warnings);
+        assert_eq!(outcome.warnings.len(), usize::from(!said.is_empty()));
+        assert!(outcome.warnings.iter().all(|warning| warning.starts_with(said)), "{:?}", outcome.warnings);
+    }
+}
