@@ -146,7 +146,7 @@ impl<F: Ccids> DccpSender<F> {
             let taken = self.connection.enqueue(now, datagram.clone(), count as usize, max).unwrap_or(0);
             queued += self.connection.on_link_all(&datagram, taken);
             if taken < count as usize {
-                self.refused += 1;
+                self.refused += u64::from(first == Some(true));
                 whole = false;
                 break;
             }

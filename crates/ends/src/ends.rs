@@ -329,6 +329,6 @@ pub struct Transfer {
 pub struct FrameCounters {
     /// Frames that entered the send queues.
     pub captured: u64,
-    /// Frames discarded from the send queues.
+    /// Frames discarded from the send queues before any of their packets left; messages, also in part.
     pub discarded: u64,
 }

@@ -27,11 +27,11 @@ pub struct QueuedPacket {
     pub key: bool,
 }
 
-/// Packets that were thrown away. A frame already sent in part counts as a frame: the receiver never sees its last packet.
+/// Packets that were thrown away. A frame already sent in part does not count as a frame: at the receiver it is incomplete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[must_use]
 pub struct Discarded {
-    /// Frames, whole or what was left of them.
+    /// Frames of which no packet had been sent.
     pub frames: u64,
     /// Packets they would have become.
     pub packets: u64,
@@ -232,7 +232,7 @@ impl SendQueue {
             let packets = self.head.left.div_ceil(self.max_payload);
             self.payload -= self.head.left;
             self.packets -= packets;
-            discarded.frames += u64::from(self.head.ends);
+            discarded.frames += u64::from(self.head.first);
             discarded.packets += packets;
             discarded.bytes += Bytes::new(self.head.left + packets * self.header);
             self.head = self.behind.pop_front().unwrap_or(NO_FRAME);
@@ -242,8 +242,8 @@ impl SendQueue {
 
     /// Throws away everything.
     pub fn discard_all(&mut self) -> Discarded {
-        let ends = self.behind.iter().filter(|waiting| waiting.ends).count() as u64;
-        let frames = u64::from(self.head.left != 0 && self.head.ends) + ends;
+        let behind = self.behind.iter().filter(|waiting| waiting.first).count() as u64;
+        let frames = u64::from(self.head.left != 0 && self.head.first) + behind;
         let discarded = Discarded { frames, packets: self.packets, bytes: self.bytes() };
         self.behind.clear();
         (self.head, self.payload, self.packets) = (NO_FRAME, 0, 0);

@@ -170,7 +170,7 @@ figures! {
         displayed "displayed" ["frames", DISPLAY] "Displayed, late ones in.", summary Count: Option<u64> = |flow| Some(flow.receiver.displayed);
         late "late" ["frames", DISPLAY] "Displayed after their playout time.", summary Count: Option<u64> = |flow| Some(flow.receiver.late);
         incomplete "incomplete" ["frames", DISPLAY] "Given up although some of their packets arrived.", summary Count: Option<u64> = |flow| Some(flow.receiver.incomplete);
-        discarded "discarded" ["frames", SENDER] "Discarded from the send queue.", summary Count: Option<u64> = |flow| Some(flow.sender.discarded);
+        discarded "discarded" ["frames", SENDER] "Discarded from the send queue before any of their packets left; over SCTP also in part.", summary Count: Option<u64> = |flow| Some(flow.sender.discarded);
         freezes "freezes" ["gaps", DISPLAY] "Gaps in the display (webrtc-stats, `freezeCount`).", summary Count: Option<u64> = |flow| Some(flow.receiver.freezes);
     }
 }

@@ -224,8 +224,8 @@ impl<F: Ccids> Connection<F> {
         let (before, frames) = (self.queue.len(), &mut self.counters.discarded_frames);
         self.queue.retain(|queued| {
             let kept = worth(queued);
-            let ends_frame = matches!(&queued.payload, Payload::Rtp(rtp) if rtp.marker);
-            *frames += if ends_frame && !kept { queued.count as u64 } else { 0 };
+            let begins_frame = matches!(&queued.payload, Payload::Rtp(rtp) if rtp.first == Some(true));
+            *frames += if begins_frame && !kept { queued.count as u64 } else { 0 };
             kept
         });
         let discarded = (before - self.queue.len()) as u64;

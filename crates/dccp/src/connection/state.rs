@@ -90,6 +90,6 @@ pub struct DccpCounters {
     pub data_gaps: u64,
     /// Datagrams discarded before they were sent.
     pub discarded: u64,
-    /// RTP frames whose last packet was among them.
+    /// RTP frames whose first packet was among them.
     pub discarded_frames: u64,
 }

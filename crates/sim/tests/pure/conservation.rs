@@ -270,3 +270,28 @@ fn a_flow_of_which_nothing_arrives_is_said() {
         assert_eq!(loaded.nothing_arrived(&outcome.summary), said, "{text}");
     }
 }
+
+/// A camera at twice the link's rate, whose send queue is cut by age in the middle of frames; the link loses nothing. After a pause that
+/// empties it half a second of frames, 13, may be under way.
+#[test]
+fn each_frame_has_one_outcome() {
+    for flow_keys in [
+        "controller = \"scream\"\nrtp = { discard_age = \"100ms\" }",
+        "controller = \"ccid2\"\ndccp = { discard_age = \"150ms\" }",
+        "controller = \"ccid3\"\ndccp = { discard_age = \"150ms\" }",
+        "transport = \"sctp\"\nsctp = { lifetime = \"150ms\" }",
+    ] {
+        let outcome = run(&format!(
+            "duration = \"60s\"\n[links.l]\nrate = \"500kbps\"\ndelay = \"20ms\"\nqueue = {{ packets = 10000 }}\n[flows.f]\n\
+             path = [\"l\"]\npause = [[\"20s\", \"59500ms\"]]\nsource = {{ kind = \"cbr\", rate = \"1Mbps\", fps = 25, adaptive = false }}\n{flow_keys}\n"
+        ));
+        let frames = &flow(&outcome, "f").frames;
+        let [captured, displayed] = [count(frames.captured), count(frames.displayed)];
+        let [incomplete, discarded] = [count(frames.incomplete), count(frames.discarded)];
+        println!(
+            "{flow_keys}: {captured} captured, {displayed} displayed, {incomplete} incomplete, {discarded} discarded"
+        );
+        let ended = displayed + incomplete + discarded;
+        assert!((ended..=ended + 13).contains(&captured), "{flow_keys}: {frames:?}");
+    }
+}
