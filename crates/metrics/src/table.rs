@@ -230,9 +230,9 @@ figures! {
     /// The decisions about two flows whose host looks for shared bottlenecks (RFC 8382).
     #[derive(Copy)]
     PairSummary of PairRecord {
-        decisions "decisions" ["", NONE] "Decisions in the window, one each interval T.", summary Count: u64 = |pair| pair.decisions;
+        decisions "decisions" ["", NONE] "Decisions in the window while both flows are there, one each interval T.", summary Count: u64 = |pair| pair.decisions;
         together "together" ["ratio", NONE] "Of these, those after which the two flows share.", summary Share: Option<f64> = PairRecord::together;
-        changes "changes" ["", NONE] "Decisions in the window that coupled the two or parted them; before the first they are apart.", summary Count: u64 = |pair| pair.changes;
+        changes "changes" ["", NONE] "Of the decisions, those that coupled the two or parted them; before the first they are apart.", summary Count: u64 = |pair| pair.changes;
         right "right" ["ratio", NONE] "Of the decisions, those that agree with the `truth` which the scenario says; absent, like the following, where it says none.",
             summary Share: Option<f64> = PairRecord::right;
         first_right_s "first right decision" ["s", NONE] "From the beginning of the run to the first decision that agrees with the truth, before that changes; absent if none did.",

@@ -2,7 +2,9 @@
 
 use crate::spec::{CouplingSpec, FlowSpec, Scenario};
 use paceline_cc::AnyController;
-use paceline_metrics::{Facts, FlowConfig, FlowRecorder, LinkRecorder, PairsRecorder, RunTimes, Sharing};
+use paceline_metrics::{
+    Facts, FlowConfig, FlowRecorder, LinkRecorder, PairsRecorder, RunTimes, Sharing, Window,
+};
 use paceline_units::Time;
 
 impl Scenario {
@@ -41,8 +43,10 @@ impl Scenario {
             from: Time::ZERO + step.at,
             groups: (0..flows.len()).map(|place| number(&step.groups, place)).collect(),
         });
-        let names = flows.iter().map(|&flow| self.flows[flow].name.clone()).collect();
-        Some(PairsRecorder::new(self.times(), names, &sharing.collect::<Vec<_>>()))
+        let there = |flow: &FlowSpec| Window::new(flow.start, flow.stop.unwrap_or(self.duration));
+        let flows = flows.iter().map(|&flow| &self.flows[flow]);
+        let flows = flows.map(|flow| (flow.name.clone(), there(flow))).collect();
+        Some(PairsRecorder::new(self.times(), flows, &sharing.collect::<Vec<_>>()))
     }
 
     /// The recorder of the link called `name`.

@@ -17,26 +17,28 @@ pub struct Sharing {
 /// The decisions on every pair of the flows of a host.
 #[derive(Clone, Debug)]
 pub struct PairsRecorder {
-    names: Vec<String>,
+    /// The flows' names, and when each is there.
+    flows: Vec<(String, Window)>,
     window: Window,
     pairs: Vec<PairRecord>,
 }
 
 impl PairsRecorder {
-    /// The recorder of flows by their names; `truth`, by its times from 0 on, may be unknown.
-    pub fn new(times: RunTimes, names: Vec<String>, truth: &[Sharing]) -> PairsRecorder {
-        let places = 0..names.len();
+    /// The recorder of flows by their names, and when each is there; `truth`, by its times from 0 on, may be unknown.
+    pub fn new(times: RunTimes, flows: Vec<(String, Window)>, truth: &[Sharing]) -> PairsRecorder {
+        let places = 0..flows.len();
         let pair = |one: usize, other: usize| PairRecord::new((one, other), truth);
         let pairs =
-            places.flat_map(|one| (one + 1..names.len()).map(move |other| pair(one, other))).collect();
-        PairsRecorder { window: times.window(), names, pairs }
+            places.flat_map(|one| (one + 1..flows.len()).map(move |other| pair(one, other))).collect();
+        PairsRecorder { flows, window: times.window(), pairs }
     }
 
     /// Decided at `now`: each flow is in the group of this number.
     pub fn decided(&mut self, now: Time, groups: &[usize]) {
-        let counts = self.window.contains(now);
+        let in_window = self.window.contains(now);
         for pair in &mut self.pairs {
             let (one, other) = pair.flows;
+            let counts = in_window && [one, other].iter().all(|flow| self.flows[*flow].1.contains(now));
             pair.decided(now, groups[one] == groups[other], counts);
         }
     }
@@ -45,7 +47,7 @@ impl PairsRecorder {
     pub fn summary(&self) -> impl Iterator<Item = (String, PairSummary)> + '_ {
         self.pairs.iter().map(|pair| {
             let (one, other) = pair.flows;
-            (format!("{}+{}", self.names[one], self.names[other]), PairSummary::of(pair, Facts::ALL))
+            (format!("{}+{}", self.flows[one].0, self.flows[other].0), PairSummary::of(pair, Facts::ALL))
         })
     }
 }
@@ -59,7 +61,7 @@ pub(crate) struct PairRecord {
     truth: Vec<(Time, bool, Option<TimeDelta>)>,
     /// Whether the last decision put them together.
     together: bool,
-    /// In the window: decisions, those that put them together, those that agree with the truth, and those that changed
+    /// In the window, while both are there: decisions, those that put them together, those that agree with the truth, and those that changed
     /// something.
     pub(crate) decisions: u64,
     decided_together: u64,
@@ -127,12 +129,17 @@ mod tests {
         sample: TimeDelta::from_secs(1),
     };
 
+    /// Flows called `a` and so on, which begin at these seconds and end with the run.
+    fn flows<const N: usize>(starts: [i64; N]) -> Vec<(String, Window)> {
+        let there = |start| Window::new(TimeDelta::from_secs(start), TIMES.duration);
+        ["a", "b", "c"].map(String::from).into_iter().zip(starts.map(there)).collect()
+    }
+
     /// Of three flows the first two share from the beginning, and all three from 6 s on.
     fn recorded(truth: bool) -> Vec<(String, PairSummary)> {
         let steps = [(0, vec![0, 0, 1]), (6, vec![0, 0, 0])];
         let steps = steps.map(|(from, groups)| Sharing { from: at(from), groups });
-        let names = ["a", "b", "c"].map(String::from).to_vec();
-        let mut pairs = PairsRecorder::new(TIMES, names, if truth { &steps } else { &[] });
+        let mut pairs = PairsRecorder::new(TIMES, flows([0, 0, 0]), if truth { &steps } else { &[] });
         for second in 1..=10 {
             let groups = match second {
                 1 => [0, 1, 1],
@@ -176,6 +183,22 @@ mod tests {
     }
 
     #[test]
+    fn decisions_about_a_flow_that_is_absent_do_not_count() {
+        let truth = [Sharing { from: at(0), groups: vec![0, 0, 0] }];
+        let mut late_and_early = flows([0, 6, 0]);
+        late_and_early[2].1 = Window::new(TimeDelta::ZERO, TimeDelta::from_secs(8));
+        let mut pairs = PairsRecorder::new(TIMES, late_and_early, &truth);
+        for second in 1..=10 {
+            pairs.decided(at(second), if second < 6 { &[0, 1, 0] } else { &[0, 0, 0] });
+        }
+        let counted = pairs.summary().map(|(name, pair)| (name, pair.decisions, pair.right, pair.changes));
+        // From 6 s to 9 s, from 2 s to 7 s, and at 6 s and 7 s.
+        let expected = [("a+b", 4, 1), ("a+c", 6, 0), ("b+c", 2, 1)];
+        let expected = expected.map(|(name, count, changes)| (name.to_string(), count, Some(1.0), changes));
+        assert_eq!(counted.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
     fn without_a_truth_nothing_is_right() {
         let (_, pair) = recorded(false).remove(0);
         assert_eq!((pair.right, pair.first_right_s, pair.next_right_s), (None, None, None));
@@ -184,9 +207,8 @@ mod tests {
 
     #[test]
     fn without_decisions_there_are_no_parts() {
-        let names = ["a", "b"].map(String::from).to_vec();
         let truth = [Sharing { from: at(0), groups: vec![0, 0] }];
-        let pairs = PairsRecorder::new(TIMES, names, &truth);
+        let pairs = PairsRecorder::new(TIMES, flows([0, 0]), &truth);
         let (_, pair) = pairs.summary().next().expect("a pair");
         assert_eq!((pair.decisions, pair.together, pair.right, pair.first_right_s), (0, None, None, None));
     }
