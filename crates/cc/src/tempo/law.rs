@@ -6,6 +6,7 @@ use super::losses::{Losses, Verdict};
 use super::marks::Marks;
 use super::others::Others;
 use super::path::{Counts, Path};
+use super::policer::Policer;
 use super::recent::Peak;
 use super::signals::Signals;
 use crate::marks::bounded_growth;
@@ -103,6 +104,7 @@ pub(super) struct Law {
     assigned: bool,
     /// The most that arrived of late, in bit/s.
     arrived: Peak,
+    policer: Policer,
     pub(super) others: Others,
     pub(super) losses: Losses,
     pub(super) marks: Marks,
@@ -120,6 +122,7 @@ impl Law {
             drain: Drain::NONE,
             assigned: false,
             arrived: Peak::new(PEAK_SPAN),
+            policer: Policer::NONE,
             others: Others::NONE,
             losses: Losses::NONE,
             marks: Marks::NONE,
@@ -179,7 +182,9 @@ impl Law {
         // Marks in proportion tell of the room before a queue does.
         let is_told = signals.l4s && self.marks.alpha > 0.0;
         let is_empty = standing <= self.others.floor() + DRAINED * limit;
+        self.policer.look(params, self.rate);
         let room = path.trains.room.filter(|_| is_empty && !is_told);
+        let room = room.map(|room| self.policer.believed(room));
         let seen = Seen { standing, limit, arrives, room, settled };
         let lost = self.count_losses(params, signals, &counts, settled);
         if self.marks.count(params, signals, &counts) {
@@ -206,8 +211,7 @@ impl Law {
             self.drain(params, signals, &Seen { arrives: carried, ..seen });
         } else if let Some(part) = lost {
             self.lower(now);
-            self.rate *= params.loss_back_off * (1.0 - part);
-            self.phase = Phase::Growth;
+            self.on_losses(params, part, &seen);
         } else if settled || self.phase == Phase::Start {
             self.grow(params, signals, &seen, elapsed.min(signals.response));
         }
@@ -284,12 +288,27 @@ impl Law {
             Verdict::NotForRate => {
                 let Before { rate: before, phase, .. } = self.before;
                 self.rate = self.rate.max(before);
+                self.policer = Policer::NONE;
                 if phase == Phase::Start {
                     self.phase = Phase::Start;
                 }
                 None
             }
         }
+    }
+
+    /// This part of packets was lost for too high a rate.
+    fn on_losses(&mut self, params: &Params, part: f64, seen: &Seen) {
+        let &Seen { standing, limit, arrives, .. } = seen;
+        let mut passes = self.rate * (1.0 - part);
+        if standing <= DRAINED * limit {
+            self.policer.on_lost(arrives);
+            // Losses are counted from before the bucket was empty.
+            passes = passes.min(arrives / params.media_part / (1.0 - self.losses.usual));
+        } else {
+            self.policer = Policer::NONE;
+        }
+        (self.rate, self.phase) = (params.loss_back_off * passes, Phase::Growth);
     }
 
     /// Packets of the last round trip arrived marked.

@@ -8,6 +8,7 @@ mod marks;
 mod others;
 mod params;
 mod path;
+mod policer;
 mod recent;
 mod signals;
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::losses::{Losses, Verdict};
 use super::marks::Marks;
 use super::others::Others;
 use super::path::{Counts, Path};
+use super::policer::Policer;
 use super::signals::Signals;
 use super::trains::Trains;
 use super::*;
@@ -282,6 +283,40 @@ fn the_rate_grows_soon_to_nine_tenths_of_what_passes_at_once() {
     };
     assert!((0.85e6..0.95e6).contains(&grown(1.02)), "{}", grown(1.02));
     assert!(grown(0.0) < 0.65e6, "{}", grown(0.0));
+}
+
+#[test]
+fn room_beyond_what_passes_a_policer_is_not_believed() {
+    let params = Params::default();
+    let mut policer = Policer::NONE;
+    policer.on_lost(2e6);
+    assert_eq!(policer.believed(4e6), 4e6, "losses once may be a burst's");
+    policer.on_lost(3e6);
+    assert_eq!(policer.believed(4e6), 4e6, "another rate passed");
+    policer.on_lost(2.8e6);
+    assert_eq!((policer.believed(4e6), policer.believed(2e6)), (2.8e6, 2e6));
+    policer.look(&params, 4.1e6);
+    assert_eq!(policer.believed(4e6), 2.8e6);
+    policer.look(&params, 4.3e6);
+    assert_eq!(policer.believed(8e6), 8e6, "at one and a half times the limit nothing was lost");
+}
+
+#[test]
+fn losses_without_a_queue_leave_no_more_than_arrived() {
+    let after_losses = |queue: i64| {
+        let mut world = World::growing(3e6);
+        world.params.usual_loss_most = 0.0;
+        world.params.queue_limit = TimeDelta::from_secs(1);
+        world.run(500, |_| 0, |_| false);
+        world.run(500, |_| queue, |_| false);
+        let rate = world.law.rate;
+        while world.law.rate >= rate {
+            world.run(GAP, |_| queue, |millis| millis % 50 == 0);
+        }
+        world.law.rate / rate
+    };
+    assert!((0.6..0.8).contains(&after_losses(400)), "less by the part that was lost: {}", after_losses(400));
+    assert!(after_losses(0) < 0.35, "a third of the rate arrived: {}", after_losses(0));
 }
 
 #[test]
