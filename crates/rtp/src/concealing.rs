@@ -5,7 +5,7 @@
 
 use super::packet::RtpPacket;
 use paceline_cc::{Arrival, ReceiverHalf, StreamId};
-use paceline_units::{Ecn, Time};
+use paceline_units::Time;
 use paceline_wire::ccfb::{ArrivalReport, Feedback};
 
 paceline_units::names! {
@@ -28,7 +28,8 @@ impl Conceals {
         matches!(self, Conceals::Losses | Conceals::All)
     }
 
-    fn marks(self) -> bool {
+    /// Whether no packet is said to have been marked.
+    pub(super) fn marks(self) -> bool {
         matches!(self, Conceals::Marks | Conceals::All)
     }
 }
@@ -40,8 +41,6 @@ const LONGEST_GAP: u64 = 1000;
 #[derive(Clone, Debug)]
 pub(super) struct Concealing {
     conceals: Conceals,
-    /// The ECN field of the last packet that was not marked; before it that of packets when they leave.
-    pub(super) unmarked: Ecn,
     /// One above the highest sequence number of each stream; absent before its first packet.
     ends: Vec<Option<u64>>,
 }
@@ -50,19 +49,7 @@ impl Concealing {
     /// Of a receiver of `streams` streams that conceals something; absent for one that complies.
     pub(super) fn new(conceals: Conceals, streams: u8) -> Option<Box<Concealing>> {
         let ends = vec![None; streams.into()];
-        (conceals != Conceals::Nothing)
-            .then(|| Box::new(Concealing { conceals, unmarked: Ecn::NotEct, ends }))
-    }
-
-    /// The ECN field with which a packet is said to have come.
-    pub(super) fn shown(&mut self, ecn: Ecn) -> Ecn {
-        if !self.conceals.marks() {
-            return ecn;
-        }
-        if !ecn.is_ce() {
-            self.unmarked = ecn;
-        }
-        self.unmarked
+        (conceals != Conceals::Nothing).then(|| Box::new(Concealing { conceals, ends }))
     }
 
     /// Hands a receiver half the packets that are missing before `packet`, as if each were like it.
@@ -110,11 +97,11 @@ pub(super) fn say_all_came(feedback: &mut Feedback) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FeedbackConfig, Header, RtpReceiver};
+    use crate::{FeedbackConfig, Header, PacketReports, RtpReceiver};
     use paceline_cc::ReceiverReport;
     use paceline_ends::{PathFacts, ReceivingEnd};
     use paceline_media::PlayoutConfig;
-    use paceline_units::Bytes;
+    use paceline_units::{Bytes, Ecn};
     use paceline_wire::FeedbackFormat;
 
     fn at(millis: u64) -> Time {
@@ -138,7 +125,7 @@ mod tests {
         }
     }
 
-    /// Packets 10, 11, 14 and 16 of both streams come, of which 11 and 16 are marked.
+    /// Packets 10, 11, 14 and 16 of both streams come, of which 11 and 16 are marked. Whoever notes packets alone says the same.
     fn told(conceals: Conceals, format: FeedbackFormat) -> Vec<ArrivalReport> {
         let config = FeedbackConfig {
             packets: 8,
@@ -147,15 +134,22 @@ mod tests {
             format,
             ..FeedbackConfig::default()
         };
+        let mut reports = PacketReports::new(config.clone());
+        (0..2).for_each(|_| reports.add_stream());
         let mut receiver = RtpReceiver::new(config, 2, PlayoutConfig::IMMEDIATE);
         for (sequence, ecn) in [(10, Ecn::Ect1), (11, Ecn::Ce), (14, Ecn::Ect1), (16, Ecn::Ce)] {
             for stream in [0, 1] {
+                let RtpPacket { stream: id, transport, .. } = packet(stream, sequence);
+                reports.note(at(sequence), (id, sequence), Some(transport), ecn);
+                reports.schedule(at(sequence), || Bytes::new(1000), false);
                 receiver.receive(at(sequence), packet(stream, sequence), ecn, PathFacts::default());
             }
         }
         let report = receiver.poll_transmit(at(20)).expect("a report on eight packets").packet;
         let mut single = Feedback::default();
-        report.on_packets(&mut single).expect("on packets").arrivals.clone()
+        let told = report.on_packets(&mut single).expect("on packets").arrivals.clone();
+        assert_eq!(reports.write(at(20)).arrivals, told);
+        told
     }
 
     fn counts(arrivals: &[ArrivalReport]) -> [usize; 3] {

@@ -76,12 +76,9 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         }
     }
 
-    /// Packets leave with this ECN field: marked ones are said to have come so by a receiver that conceals marks, before one without a
-    /// mark has come.
+    /// As [`PacketReports::expect_ecn`].
     pub fn expect_ecn(&mut self, ecn: Ecn) {
-        if let Some(concealing) = &mut self.concealing {
-            concealing.unmarked = ecn;
-        }
+        self.reports.expect_ecn(ecn);
     }
 
     /// Summarises the delays of its packets and sends the summary back once an interval, if the parameters leave that to
@@ -210,7 +207,7 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
             return nothing;
         };
         let numbers = (packet.stream, packet.sequence);
-        let ecn = self.concealing.as_mut().map_or(ecn, |concealing| concealing.shown(ecn));
+        let ecn = self.reports.shown(ecn);
         let noted = self.reports.note(now, numbers, Some(packet.transport), ecn);
         if noted == Noted::TooOld {
             self.note_refused(now, packet.transport);

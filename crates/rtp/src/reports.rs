@@ -32,6 +32,8 @@ pub struct PacketReports {
     /// Reports whose way is over: their memory is used again.
     #[allow(clippy::vec_box, reason = "reports come and go in their boxes")]
     spare: Vec<Box<Feedback>>,
+    /// The ECN field of the last packet that was not marked; before it that of packets when they leave.
+    unmarked: Ecn,
     /// Entries of the next report on streams whose numbers went on elsewhere before it was written.
     held: Option<Box<Feedback>>,
 }
@@ -55,8 +57,27 @@ impl PacketReports {
             due: None,
             rate: ReportRate::new(),
             spare: Vec::new(),
+            unmarked: Ecn::NotEct,
             held: None,
         }
+    }
+
+    /// Packets leave with this ECN field: marked ones are said to have come so by a receiver that conceals marks, before one without a
+    /// mark has come.
+    pub fn expect_ecn(&mut self, ecn: Ecn) {
+        self.unmarked = ecn;
+    }
+
+    /// The ECN field with which a packet is said to have come, now and whenever this is asked again.
+    #[inline]
+    pub(super) fn shown(&mut self, ecn: Ecn) -> Ecn {
+        if !self.config.conceals.marks() {
+            return ecn;
+        }
+        if !ecn.is_ce() {
+            self.unmarked = ecn;
+        }
+        self.unmarked
     }
 
     /// One more stream.
@@ -111,6 +132,7 @@ impl PacketReports {
         ecn: Ecn,
     ) -> Noted {
         let at = self.read(now);
+        let ecn = self.shown(ecn);
         let Some(packets) = self.streams.get_mut(usize::from(id.0)) else { return Noted::TooOld };
         let noted = packets.note(sequence, at, ecn);
         if let (Some(own), Some(number), true) = (&mut self.transport, transport, noted != Noted::TooOld) {
