@@ -214,6 +214,50 @@ fn a_rate_that_a_flow_left_counts_once() {
     }
 }
 
+/// A flow that was forgotten, or left before the last 256 that did, brings its rate along as one that was never there.
+#[test]
+fn the_rate_of_a_flow_that_was_forgotten_counts_anew() {
+    for kind in ["active", "conservative"] {
+        for (forgotten, sum) in [(false, 6.0), (true, 9.0)] {
+            let mut group = group(kind, "rfc8699");
+            group.join(ms(0), &update(0, 3.0));
+            group.join(ms(0), &update(1, 3.0));
+            group.leave(ms(0), FlowId(0));
+            if forgotten {
+                group.forget(FlowId(0));
+            }
+            group.join(ms(60_000), &update(0, 3.0));
+            assert_sum(&group, sum);
+        }
+    }
+    let mut group = group("active", "rfc8699");
+    for flow in 0..258 {
+        group.join(ms(0), &update(flow, 1.0));
+    }
+    (0..257).for_each(|flow| drop(group.leave(ms(0), FlowId(flow)).to_vec()));
+    for (flow, sum) in [(1, 258.0), (0, 259.0)] {
+        group.join(ms(60_000), &update(flow, 1.0));
+        assert_sum(&group, sum);
+    }
+}
+
+#[test]
+fn a_group_of_one_at_its_own_rate_or_window_is_alone() {
+    let (rate, window) = (update(0, 3.0), windowed(0, 30, 80));
+    let untimed = FlowUpdate { rtt: None, ..window };
+    for (told, members, sum, alone) in [
+        (rate, 1, 3_000_000, true),
+        (rate, 1, 2_999_997, true),
+        (rate, 1, 3_000_004, false),
+        (rate, 2, 3_000_000, false),
+        (window, 1, 3_000_000, true),
+        (window, 1, 6_000_000, false),
+        (untimed, 1, 6_000_000, true),
+    ] {
+        assert_eq!(told.is_alone(members, Bitrate::from_bps(sum)), alone, "{told:?}, {members}, {sum}");
+    }
+}
+
 /// Also where the other one, which had the rates of both, was away meanwhile: a path that is silent for a moment takes all out of the group.
 #[test]
 fn a_rate_that_a_flow_left_counts_once_when_all_come_back() {
@@ -434,15 +478,24 @@ fn a_passive_group_whose_flows_have_all_ended_has_no_rate() {
 
 #[test]
 fn a_hold_ends_with_the_last_flow() {
-    for (kind, changed, expected) in [("conservative", 3.0, 3.0), ("etcp", 1.0, 1.0)] {
-        let mut group = AnyCoupling::new(&CouplingParams::of(kind).expect("known"));
-        let slow = |own| FlowUpdate { rtt: Some(TimeDelta::from_secs(3600)), ..update(0, own) };
-        group.join(ms(0), &slow(4.0));
-        group.update(ms(1), &slow(2.0));
-        group.leave(ms(2), FlowId(0));
-        group.join(ms(3), &slow(2.0));
-        group.update(ms(4), &slow(changed));
-        assert_rates(&group, &[expected]);
+    for (kind, changed, expected) in [("conservative", 3.0, 2.5), ("etcp", 1.0, 1.0)] {
+        for goes_over in [false, true] {
+            let mut group = AnyCoupling::new(&CouplingParams::of(kind).expect("known"));
+            let slow = |own| FlowUpdate { rtt: Some(TimeDelta::from_secs(3600)), ..update(0, own) };
+            group.join(ms(0), &slow(4.0));
+            group.join(ms(0), &FlowUpdate { flow: FlowId(1), ..slow(4.0) });
+            group.update(ms(1), &slow(2.0));
+            group.leave(ms(2), FlowId(1));
+            if goes_over {
+                group.go_over(ms(2), FlowId(0))
+            } else {
+                group.leave(ms(2), FlowId(0))
+            };
+            group.join(ms(60_000), &slow(2.0));
+            group.join(ms(60_000), &FlowUpdate { flow: FlowId(2), ..slow(2.0) });
+            group.update(ms(60_001), &slow(changed));
+            assert_rates(&group, &[expected; 2]);
+        }
     }
 }
 

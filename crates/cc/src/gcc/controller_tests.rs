@@ -135,3 +135,49 @@ fn assignment_and_limits_hold_at_once() {
         assert_eq!(update.target, crate::TargetChange::Total(Bitrate::from_mbps(2)), "{profile}");
     }
 }
+
+/// Sends the probe that is asked for, a packet each `gap` ms from `from` on, and reports it 100 ms after its end. Answers the target.
+fn probed(gcc: &mut Gcc, probe: u64, first: u64, from: u64, gap: u64) -> Bitrate {
+    let packets = (first..first + 8).map(|sequence| {
+        let sent = at(from + (sequence - first) * gap);
+        let packet =
+            SentPacket { stream: StreamId(0), sequence, size: SIZE, probe: Some(probe), app_limited: false };
+        drop_update(gcc.on_sent(sent, &packet));
+        let status = Status::Received { arrived: Some(sent + TimeDelta::from_millis(20)), ecn: Ecn::NotEct };
+        PacketResult { stream: StreamId(0), sequence, size: SIZE, sent, status }
+    });
+    let packets: alloc::vec::Vec<_> = packets.collect();
+    let clock_step = TimeDelta::from_micros(977);
+    let report = PacketsReport { packets: &packets, clock_step, ambiguous: false };
+    drop_update(gcc.on_report(at(from + 8 * gap + 100), &Report::Packets(report)));
+    gcc.target
+}
+
+#[test]
+fn the_rate_that_a_probe_finds_is_the_target_and_never_far_below_what_arrives() {
+    let mut gcc = gcc("libwebrtc");
+    let [one, other] = [0, 1].map(|millis| offer(&mut gcc, at(millis)).probe.expect("a probe").id);
+    let found = probed(&mut gcc, one, 0, 0, 5).as_bps_f64();
+    assert!((found - 1.92e6).abs() < 10.0, "1200 B each 5 ms: {found}");
+    run(&mut gcc, 100, 400, |sequence| Some(sequence * 5 + 20));
+    assert!(gcc.target > Bitrate::from_kbps(1920), "{:?}", gcc.target);
+    // 1200 B each 12 ms are 800 kbit/s, while more than twice as much arrived.
+    let found = probed(&mut gcc, other, 500, 2500, 12).as_bps_f64();
+    let arrives = gcc.incoming.rate().expect("a rate").as_bps_f64();
+    assert!(arrives > 1.7e6 && (found - 0.85 * arrives).abs() < 10.0, "{found} of {arrives}");
+}
+
+#[test]
+fn a_stream_takes_its_limits_along() {
+    let mut gcc = gcc("libwebrtc");
+    let Params { target_bitrate_min, target_bitrate_max, .. } = Params::profile("libwebrtc").expect("known");
+    let bounds = |gcc: &Gcc, id: usize| (gcc.limits[id].min, gcc.limits[id].max);
+    drop_update(gcc.on_stream(at(0), StreamId(2), StreamChange::Joined(1.0)));
+    assert_eq!((gcc.limits.len(), bounds(&gcc, 1)), (3, (Bitrate::ZERO, Bitrate::ZERO)), "1 has not joined");
+    for change in [StreamChange::Priority(2.0), StreamChange::Gone] {
+        assert_eq!(gcc.on_stream(at(1), StreamId(2), change), Update::none());
+    }
+    assert_eq!(bounds(&gcc, 2), (target_bitrate_min, target_bitrate_max));
+    drop_update(gcc.on_stream(at(2), StreamId(2), StreamChange::Left));
+    assert_eq!(bounds(&gcc, 2), (Bitrate::ZERO, Bitrate::ZERO));
+}

@@ -44,3 +44,11 @@ fn packets_of_a_probe_that_nobody_asked_for_say_nothing() {
     let outcome = Outcome::of_probe(Time::ZERO, Time::ZERO, Bytes::new(1000), u64::MAX);
     assert_eq!(estimate.on_arrivals(&[outcome; 10]), None);
 }
+
+#[test]
+fn after_a_second_without_arrivals_a_probe_begins_anew() {
+    let late = |after: u64| [0, 10, 20, 30].map(|sent| (after + sent, after + sent + 10));
+    let with = |after: u64| [&[(0, 10)], &late(after)[..]].concat();
+    assert_eq!(found(&with(1010)), Some(800.0));
+    assert_eq!(found(&with(1000)), None, "a second is no pause, and too long for a probe");
+}

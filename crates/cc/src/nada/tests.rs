@@ -7,7 +7,8 @@ use super::shaping::rates;
 use super::signal::{Feedback, Mode, warped, x_curr};
 use super::*;
 use crate::{
-    Acked, Assigned, Controller, Limits, PacketResult, Report, SendQueueState, SentPacket, Status, StreamId,
+    Acked, Assigned, Controller, Limits, PacketResult, Report, SendQueueState, SentPacket, Status,
+    StreamChange, StreamId, Update,
 };
 use alloc::format;
 use alloc::string::String;
@@ -422,6 +423,12 @@ fn limits_add_up_over_the_streams() {
     let limits = Limits { stream: StreamId(1), min: Bitrate::from_kbps(50), max: Bitrate::from_kbps(64) };
     let _ = nada.on_limits(at(0), &limits);
     assert_eq!(nada.bounds, Bounds { rmin: 200e3, rmax: 1_564e3 });
-    let _ = nada.on_stream(at(0), StreamId(0), crate::StreamChange::Left);
+    let _ = nada.on_stream(at(0), StreamId(0), StreamChange::Left);
+    assert_eq!(nada.bounds, Bounds { rmin: 50e3, rmax: 64e3 });
+    let nobody = Limits { stream: StreamId(2), ..limits };
+    assert_eq!(nada.on_limits(at(0), &nobody), Update::none(), "there is no such stream");
+    for change in [StreamChange::Priority(3.0), StreamChange::Gone] {
+        assert_eq!(nada.on_stream(at(0), StreamId(1), change), Update::none());
+    }
     assert_eq!(nada.bounds, Bounds { rmin: 50e3, rmax: 64e3 });
 }

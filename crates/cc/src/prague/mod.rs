@@ -99,13 +99,8 @@ impl PragueLaw {
         }
         let increment = self.faster.increment(&self.params, window, self.pace(window));
         let scaled = increment * self.virtual_rtt.scale(window);
-        let cwnd = window.cwnd + scaled * unmarked.delivered as f64 / window.cwnd;
-        if window.grows_unused() {
-            let limit = window.largest_flight(ack) + window.mss;
-            window.grow_to(cwnd, limit);
-        } else {
-            window.set(cwnd);
-        }
+        let (cwnd, mss) = (window.cwnd + scaled * unmarked.delivered as f64 / window.cwnd, window.mss);
+        window.grow(ack, cwnd, |flight| flight + mss);
     }
 
     /// The window in a round trip; nothing before the first round trip.

@@ -72,13 +72,8 @@ impl RenoLaw {
             self.acked -= if is_due { window.cwnd } else { 0.0 };
             more = if is_due { window.mss } else { 0.0 };
         }
-        let cwnd = window.cwnd + more;
-        if window.grows_unused() {
-            let limit = window.largest_flight(&ack) + window.mss;
-            window.grow_to(cwnd, limit);
-        } else {
-            window.set(cwnd);
-        }
+        let (cwnd, mss) = (window.cwnd + more, window.mss);
+        window.grow(&ack, cwnd, |flight| flight + mss);
     }
 
     /// The threshold after a congestion event (RFC 5681 equation 4).

@@ -90,4 +90,11 @@ mod tests {
         assert_eq!(next(&credits), None);
         assert_eq!(credits[0].credit, 0.0);
     }
+
+    #[test]
+    fn a_stream_that_is_not_known_changes_no_credit() {
+        let mut credits = [StreamCredit { priority: 1.0, waiting: 10, credit: 3.0 }];
+        on_sent(&mut credits, StreamId(1), 10);
+        assert_eq!((credits[0].waiting, credits[0].credit), (10, 3.0));
+    }
 }

@@ -296,6 +296,18 @@ mod tests {
         assert!((frames(&params, 100, 7500, 0).excess() - 1.5).abs() < 1e-3);
     }
 
+    /// Greedy media has no frames that an encoder made.
+    #[test]
+    fn greedy_media_lowers_nothing() {
+        let params = Params::draft();
+        let mut media = frames(&params, 1000, 7500, 12);
+        assert!(media.rate_adjust_factor() > 0.1 && media.frame_size_dev() > 0.1 && media.excess() > 1.1);
+        let queue = SendQueueState { bytes: Bytes::new(9000), greedy: true, ..SendQueueState::default() };
+        media.on_frame(&params, 0, 1e6, &queue);
+        let lowers = [media.rate_adjust_factor(), media.frame_size_dev(), media.excess()];
+        assert_eq!(lowers, [0.0, 0.0, 1.0]);
+    }
+
     #[test]
     fn streams_count_by_their_rates() {
         let params = Params::draft();

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Assigned, Controller, Limits, Marking, Offered, PacketResult, PacketsReport, Report, SendQueueState,
-    StreamId,
+    Allowance, Assigned, Controller, Limits, Marking, Offered, PacketResult, PacketsReport, Report,
+    SendQueueState, StreamId, StreamSet,
 };
 use crate::{SentPacket, Status, StreamChange, Update};
 use alloc::vec;
@@ -176,6 +176,29 @@ fn limits_add_up_and_hold() {
     assert_eq!(scream.bounds, (64e3, 64e3));
     let _ = scream.on_stream(at(0), StreamId(2), StreamChange::Joined(1.0));
     assert_eq!((scream.bounds.1, scream.streams.detectors().len()), (64e3 + 100e6, 3));
+    let before = scream.bounds;
+    assert_eq!(scream.on_limits(at(0), &limits(3, 500)), Update::none(), "there is no such stream");
+    let full = StreamId(StreamSet::CAPACITY);
+    assert_eq!(
+        scream.on_stream(at(0), full, StreamChange::Joined(1.0)),
+        Update::none(),
+        "no update names it"
+    );
+    assert_eq!(scream.on_stream(at(0), StreamId(2), StreamChange::Priority(3.0)), Update::none());
+    assert_eq!(scream.bounds, before);
+}
+
+#[test]
+fn the_flight_of_a_stream_counts_until_it_is_gone() {
+    let setup = FlowSetup { priorities: vec![1.0, 1.0], ..FlowSetup::new(SIZE) };
+    let mut scream = ScreamV2::new(&Params::draft(), &setup);
+    for (stream, sequence) in [(0, 0), (1, 0), (1, 1)] {
+        let _ = send(&mut scream, 10, stream, sequence);
+    }
+    let _ = scream.on_stream(at(20), StreamId(1), StreamChange::Left);
+    assert_eq!(scream.in_flight, Bytes::new(3000));
+    let update = scream.on_stream(at(20), StreamId(1), StreamChange::Gone);
+    assert_eq!((scream.in_flight, update.allowance), (SIZE, Some(Allowance::Bytes(scream.send_window()))));
 }
 
 /// A path that becomes longer by 40 ms: the round trip and the delay rise at once, and the base delay follows within a minute.

@@ -141,9 +141,6 @@ impl BottleneckGroups {
         for pair in self.pairs.iter().filter(|pair| self.is_stable(pair)) {
             let (one, other) = (find(&groups, pair.flows.0), find(&groups, pair.flows.1));
             let (low, high) = (one.min(other), one.max(other));
-            if low == high {
-                continue;
-            }
             groups.iter_mut().filter(|(_, lowest)| *lowest == high).for_each(|(_, lowest)| *lowest = low);
         }
         groups

@@ -4,7 +4,7 @@ use super::*;
 use crate::FlowId;
 use alloc::vec;
 use alloc::vec::Vec;
-use paceline_units::param::ParamSet;
+use paceline_units::param::{ParamSet, Profiles};
 use paceline_units::{Time, TimeDelta};
 use proptest::prelude::*;
 
@@ -294,7 +294,9 @@ fn parameters_that_contradict_each_other_are_refused() {
     ] {
         assert_eq!(wrong.check().expect_err("refused").name, name);
     }
-    assert_eq!(Params::default().check(), Ok(()));
+    for (profile, _) in Params::PROFILES {
+        assert_eq!(Params::profile(profile).expect("a profile").check(), Ok(()), "{profile}");
+    }
 }
 
 #[test]

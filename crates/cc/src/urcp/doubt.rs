@@ -179,3 +179,15 @@ impl Doubts {
         self.before_fall = self.before_fall.filter(|before| learned.is_below(before.r_max));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_time_in_vain_wants_more_spans_without_a_queue() {
+        let wanted = |in_vain| Doubts { in_vain, ..Doubts::new() }.wanted_spans();
+        assert_eq!([0, 1, 3, 4, 16].map(wanted), [1, 2, 4, 4, 4]);
+        assert_eq!([17, 18, 20, 21, u32::MAX].map(wanted), [8, 16, 64, 64, 64]);
+    }
+}

@@ -266,3 +266,64 @@ fn an_arrival_at_a_time_unknown_leaves_the_delay_as_it_was() {
         assert!((most.delay - all.delay).abs() < 0.002, "{profile}: {all:?}, {most:?}");
     }
 }
+
+#[test]
+fn a_flow_begins_with_what_it_is_not_given() {
+    let Params { first_rate, first_time, probe_part, probe_time, probe_packets, start_part, .. } =
+        Params::default();
+    let part = |part: f64| Bitrate::from_bps_f64(part * C);
+    for (r_max, delta_min, first) in [
+        (C, DELTA_MIN, First::Steady(part(start_part))),
+        (C, 0.0, First::Probe(part(probe_part), probe_time, probe_packets)),
+        (0.0, DELTA_MIN, First::SlowStart(first_rate)),
+        (0.0, 0.0, First::Probe(first_rate, first_time, probe_packets)),
+    ] {
+        assert_eq!(UrcpLaw::new(&params(r_max, delta_min)).first(), first, "{r_max}, {delta_min}");
+    }
+}
+
+#[test]
+fn a_capacity_that_was_given_is_forgotten_with_its_noise() {
+    let mut given = law(&params(C, DELTA_MIN), C);
+    assert_eq!(given.forget_given(), Some(First::SlowStart(Params::default().first_rate)));
+    assert_eq!((given.capacity(), given.knows.1), (None, false));
+    assert_eq!(given.forget_given(), None, "once");
+    let mut measured = law(&params(0.0, DELTA_MIN), C);
+    measured.on_capacity(C, None);
+    assert_eq!((measured.forget_given(), measured.capacity()), (None, Some(C)));
+}
+
+/// A path falls to half of 2 Mbit/s, with three times the noise, and carries 1.95 Mbit/s again: within a twentieth of what it had, it is
+/// the path from before. With 1.5 Mbit/s it is another.
+#[test]
+fn a_path_that_carries_as_much_as_before_it_fell_is_that_path() {
+    for (found, r_max, delta_min) in [(1.95, 2.0, 1.0), (1.8, 1.8, 1.0), (1.5, 1.5, 3.0)] {
+        let mut law = law(&params(2.0 * C, DELTA_MIN), C);
+        law.doubts.on_carried(2.0 * C);
+        law.doubts.acting = Some((Doubt::Path, law.learned()));
+        law.on_capacity(C, Some(3.0 * DELTA_MIN));
+        assert_eq!((law.r_max, law.delay.min), (C, 3.0 * DELTA_MIN));
+        law.doubts.acting = Some((Doubt::More, law.learned()));
+        law.knows = (false, false);
+        law.on_capacity(found * C, None);
+        assert_eq!((law.r_max, law.delay.min), (r_max * C, delta_min * DELTA_MIN), "{found}");
+    }
+}
+
+/// A look for more makes no queue, so that the noise which it finds is no more than what was known; where the path may be longer, it is
+/// three times as much at most.
+#[test]
+fn noise_that_is_learned_anew_is_bounded_by_the_noise_before() {
+    let before = Learned { r_max: C, delta_min: DELTA_MIN };
+    for (doubt, found, kept) in [
+        (Doubt::More, 2.0, 1.0),
+        (Doubt::More, 0.5, 0.5),
+        (Doubt::Path, 2.0, 2.0),
+        (Doubt::Path, 4.0, LARGEST_RISE),
+    ] {
+        let mut law = law(&params(C, 0.0), C);
+        law.doubts.acting = Some((doubt, before));
+        law.on_noise(found * DELTA_MIN, 0.0);
+        assert!((law.delay.min / DELTA_MIN - kept).abs() < 1e-9, "{doubt:?}, {found}: {}", law.delay.min);
+    }
+}

@@ -5,6 +5,7 @@ use super::drive::{Flow, SIZE};
 use super::{HyStartParams, SlowStartExit, WindowGrowth, WindowPacing};
 use crate::reno::{Params, Reno, RenoLaw};
 use crate::{FlowSetup, Recovery};
+use alloc::vec;
 use paceline_units::{Bytes, Ecn, TimeDelta};
 
 fn flow(growth: WindowGrowth, pacing: WindowPacing) -> Flow<RenoLaw> {
@@ -134,4 +135,26 @@ fn a_reduction_forgets_the_largest_flight() {
     }
     // Not to 41, which the first flight would have allowed.
     assert!((2.0..=3.0).contains(&flow.cwnd()), "{after}, {reduced}, then {}", flow.cwnd());
+}
+
+/// Deliveries that no longer double end slow start, and the window goes back by those of two first round trips: 800 packets.
+#[test]
+fn search_ends_slow_start_on_a_link_that_is_full() {
+    let hystart = HyStartParams { hystart: SlowStartExit::Search, ..HyStartParams::default() };
+    let growth = WindowGrowth { hystart, ..WindowGrowth::default() };
+    let mut flow = flow(growth, WindowPacing::default());
+    let (mut sent, mut before) = (vec![0; 10], 0.0);
+    while flow.ssthresh().is_infinite() {
+        flow.fill();
+        sent.push(flow.next);
+        before = flow.cwnd();
+        assert!(sent.len() < 1000, "it never ends");
+        // 40 packets each 10 ms, 100 ms after they were sent.
+        flow.now += ms(10);
+        for sequence in flow.first()..(flow.first() + 40).min(sent[sent.len() - 10]) {
+            flow.ack(sequence..sequence + 1, Ecn::NotEct);
+        }
+    }
+    let (back, grown) = (before - flow.ssthresh(), flow.cwnd() - flow.ssthresh());
+    assert!((700.0..=800.0).contains(&back) && grown < 1.0, "{before}, back by {back}, then {grown} more");
 }

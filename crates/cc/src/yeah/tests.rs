@@ -57,3 +57,16 @@ fn a_loss_takes_the_queue_an_eighth_at_least_and_half_beside_rivals() {
     flow.tell(Recovery::Entered { lost: lost(1) });
     close(flow.cwnd(), before / 2.0);
 }
+
+#[test]
+fn fifty_rounds_in_fast_mode_forget_the_rivals_window() {
+    let mut flow = after(100, 50, 20);
+    let rival = flow.sender.parts().0.rule().rival;
+    assert!((15.0..=22.0).contains(&rival), "a packet more in each slow round: {rival}");
+    let mut rounds = 0;
+    while flow.sender.parts().0.rule().rival == rival {
+        flow.round(TimeDelta::from_millis(100), Ecn::NotEct);
+        rounds += 1;
+    }
+    assert_eq!((flow.sender.parts().0.rule().rival, rounds), (2.0, 50));
+}

@@ -11,6 +11,7 @@ mod examples;
 mod late_reports;
 mod loss_detector;
 mod members;
+mod runs;
 mod tfrc;
 mod vocabulary;
 mod window_laws;

@@ -1,8 +1,8 @@
 //! Properties of the small types every controller speaks: updates, sets of streams, parameters by name.
 
 use paceline_cc::{
-    Allowance, ControllerParams, Discard, Pacing, Probe, ReceiverRequest, StreamId, StreamSet, TargetChange,
-    Update,
+    Allowance, ControllerParams, CouplingParams, Discard, Pacing, Probe, ReceiverRequest, StreamId,
+    StreamSet, TargetChange, Update,
 };
 use paceline_units::param::{Kind, ParamSet, Value};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
@@ -178,6 +178,23 @@ fn every_profile_lies_within_the_ranges_and_fits_itself() {
         assert_eq!(ControllerParams::of(params.kind()), Some(usual), "{}", params.kind());
     }
     assert!(ControllerParams::with_profile("skream", None).is_none());
+    for (params, profile) in CouplingParams::all() {
+        params.check().unwrap_or_else(|error| panic!("{} {profile}: {error}", params.kind()));
+    }
+}
+
+#[test]
+fn an_allowance_admits_as_many_packets_as_fit() {
+    let size = Bytes::new(1000);
+    for (allowance, packets) in [
+        (Allowance::Unlimited, u64::MAX),
+        (Allowance::Bytes(Bytes::new(999)), 0),
+        (Allowance::Bytes(Bytes::new(2999)), 2),
+        (Allowance::Packets(0), 0),
+        (Allowance::Packets(3), 3),
+    ] {
+        assert_eq!((allowance.packets(size), allowance.admits(size)), (packets, packets > 0));
+    }
 }
 
 /// Contradictions between parameters of a controller are found: each is set so that it breaks one rule.

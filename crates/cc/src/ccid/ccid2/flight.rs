@@ -284,4 +284,11 @@ mod tests {
         }
         assert!(flight.packets.len() < 10, "{}", flight.packets.len());
     }
+
+    #[test]
+    fn a_flight_beyond_all_measure_forgets_its_oldest_packets() {
+        let flight = flight(0..CAPACITY + 3);
+        assert_eq!((flight.packets.len(), flight.first()), (CAPACITY, 3));
+        assert_eq!((flight.pipe, flight.bytes()), (CAPACITY, Bytes::new(1000 * CAPACITY)));
+    }
 }

@@ -355,6 +355,19 @@ fn what_was_given_up_neither_grows_nor_reduces_the_window() {
     assert_eq!((sender.ccid2.cwnd(), sender.threshold(), sender.ccid2.pipe()), (1, Some(10), 0));
 }
 
+/// Media that always fills the window is never idle: an offer says no more than the window.
+#[test]
+fn a_greedy_offer_beside_packets_in_flight_says_the_window_alone() {
+    let mut sender = Sender::avoiding(20);
+    let offered = Offered { stream: STREAM, bytes: SIZE, frame_end: true };
+    let mut answer = |greedy| {
+        sender.ccid2.on_offered(ms(sender.now), &offered, &SendQueueState { greedy, ..Default::default() })
+    };
+    let (greedy, other) = (answer(true), answer(false));
+    assert!(matches!(other.target, TargetChange::Total(_)), "{other:?}");
+    assert_eq!(greedy, Update { target: TargetChange::None, ..other });
+}
+
 #[test]
 fn an_unused_window_does_not_grow() {
     let mut sender = Sender::avoiding(20);
