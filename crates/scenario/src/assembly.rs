@@ -364,7 +364,7 @@ impl Builder<'_> {
                 let packets = || {
                     CbrParams::packets(params.rate, max_payload).ok_or_else(|| {
                         let found = paceline_units::text::format_rate(params.rate);
-                        wrong(format!("{table}.rate"), found, "at most 1e6 packets per second")
+                        wrong(format!("{table}.rate"), found, "at most 1000Gbps")
                     })
                 };
                 Ok(Source::Cbr(Cbr::new(params.fps.map_or_else(packets, |_| Ok(*params))?)))

@@ -1,6 +1,8 @@
 //! Every wrong scenario says where, which key, what was found and what was expected.
 
+use crate::source::{DrawnFrames, FrameGenerator, FramesSpec};
 use crate::{Place, ScenarioError, parse};
+use paceline_units::param::{FileName, ParamSet};
 
 /// The scenario that each case spoils. Line numbers below refer to it.
 pub(super) const GOOD: &str = r#"name = "a call"
@@ -792,6 +794,164 @@ const CASES: &[Case] = &[
         "100ms",
         None,
     ),
+    ("\"20Mbps\"", "\"1.5bps\"", 6, "links.bottleneck.rate", "1.5bps", "a rate", None),
+    ("\"20Mbps\"", "2020-01-01", 6, "links.bottleneck.rate", "2020-01-01 (a date)", "a rate", None),
+    ("\"20Mbps\"", "{}", 6, "links.bottleneck.rate", "a table", "a rate", None),
+    (
+        "\"20Mbps\"",
+        "\"a rate of which nobody would think that it is one, and longer than a line\"",
+        6,
+        "links.bottleneck.rate",
+        "\"a rate of which nobody would think that it is one, and longe…\" (text)",
+        "a rate",
+        None,
+    ),
+    (
+        "\"20Mbps\"",
+        "{ steps = [[\"0s\", { ramp = [] }]] }",
+        6,
+        "links.bottleneck.rate.steps[0][1]",
+        "a table",
+        "steps do not nest",
+        None,
+    ),
+    (
+        "\"20Mbps\"",
+        "{ steps = [[\"0s\", \"1Mbps\"], [\"5s\", { trace = \"x\", format = \"mahimahi\", repeat = true }]] }",
+        6,
+        "links.bottleneck.rate.steps[1][1]",
+        "a table",
+        "a trace without repeat = true",
+        None,
+    ),
+    (
+        "\"20Mbps\"",
+        "{ steps = [[\"0s\", \"0Mbps\"], [\"1s\", \"1Mbps\"]] }",
+        8,
+        "links.bottleneck.queue.limit",
+        "300ms",
+        "a time counts at the first step's rate, which is 0",
+        None,
+    ),
+    (
+        "\"20Mbps\"",
+        "{ generator = \"mmwave\", states = [{ name = \"a\", rates = [], dwell = \"1s\" }, { name = \"b\", rates = [\"1Mbps\"], dwell = \"1s\" }] }",
+        6,
+        "links.bottleneck.rate.states[0].rates",
+        "a list of 0",
+        "quantiles of the state",
+        None,
+    ),
+    (
+        "\"20Mbps\"",
+        "{ generator = \"mmwave\", states = [{ name = \"a\", rates = [\"1Mbps\"], dwell = \"0s\" }, { name = \"b\", rates = [\"1Mbps\"], dwell = \"1s\" }] }",
+        6,
+        "links.bottleneck.rate.states[0].dwell",
+        "0s",
+        "above 0",
+        None,
+    ),
+    (
+        "\"20Mbps\"",
+        "{ generator = \"mmwave\", states = [{ name = \"a\", rates = [\"1Mbps\"], dwell = \"1s\", next = { b = 0 } }, { name = \"b\", rates = [\"1Mbps\"], dwell = \"1s\" }] }",
+        6,
+        "links.bottleneck.rate.states[0].next",
+        "a table",
+        "not all 0",
+        None,
+    ),
+    (
+        "[links.bottleneck]",
+        "[links.\"a\\tb\"]",
+        5,
+        "links.\"a\\tb\"",
+        "a table",
+        "a name that can be read",
+        None,
+    ),
+    ("kind = \"trace-encoder\", ", "", 12, "flows.video.source.kind", "nothing", "\"trace-encoder\"", None),
+    (
+        "generator = \"frames\"",
+        "generator = \"frames\", file = \"x\"",
+        12,
+        "flows.video.source.generator",
+        "\"frames\"",
+        "either file or generator, not both",
+        None,
+    ),
+    ("ecn = \"l4s\"", "stop = \"11s\"", 13, "flows.video.stop", "11s", "not after the end of the run", None),
+    (
+        "ecn = \"l4s\"",
+        "feedback = { format = \"twcc\" }\necn = \"l4s\"",
+        13,
+        "flows.video.feedback.format",
+        "twcc",
+        "rfc8888 with ecn = \"l4s\"",
+        None,
+    ),
+    (
+        "ecn = \"l4s\"",
+        "packet_size = \"50B\"",
+        13,
+        "flows.video.packet_size",
+        "50B",
+        "12 B more than an mss, which is",
+        None,
+    ),
+    (
+        "ecn = \"l4s\"",
+        "bitrate = { max = \"2000Gbps\" }",
+        13,
+        "flows.video.bitrate.max",
+        "2000Gbps",
+        "a rate from",
+        None,
+    ),
+    (
+        "controller = { kind = \"scream\", profile = \"rfc8298\" }",
+        "transport = \"tcp\"\ncontroller = \"cubic\"\nbitrate = { max = \"1Mbps\" }",
+        13,
+        "flows.video.bitrate",
+        "a table",
+        "nothing: bitrate goes with transport",
+        None,
+    ),
+    (
+        "controller = { kind = \"scream\", profile = \"rfc8298\" }\nsource = { kind = \"trace-encoder\", generator = \"frames\", fps = 50 }",
+        "transport = \"udp\"\nsource = { kind = \"codec\", generator = \"newsreader\" }",
+        12,
+        "flows.video.source",
+        "a table",
+        "a source without pictures",
+        None,
+    ),
+    (
+        "source = { kind = \"trace-encoder\", generator = \"frames\", fps = 50 }\n",
+        "",
+        10,
+        "flows.video.source",
+        "nothing",
+        "a source such as",
+        None,
+    ),
+    (
+        "source = { kind = \"trace-encoder\", generator = \"frames\", fps = 50 }\necn = \"l4s\"\npath = [\"bottleneck\"]",
+        "path = [\"bottleneck\"]\n[flows.video.streams.a]\nstrat = \"1s\"\nsource = { kind = \"bulk\" }",
+        14,
+        "flows.video.streams.a.strat",
+        "an unknown key",
+        "one of the keys source, priority, ",
+        Some("\"start\""),
+    ),
+    (
+        "source = { kind = \"trace-encoder\", generator = \"frames\", fps = 50 }\necn = \"l4s\"\npath = [\"bottleneck\"]",
+        "path = [\"bottleneck\"]\n[flows.video.streams.a]\nsource = { kind = \"trace-encoder\", generator = \"frames\" }\nbitrate = { max = \"1Mbps\" }\ntarget_bitrate_max = \"1Mbps\"",
+        16,
+        "flows.video.streams.a.target_bitrate_max",
+        "1Mbps",
+        "nothing: bitrate says it",
+        None,
+    ),
     ("ecn = \"l4s\"", "ecn = \"off\"\nstreams = 3", 14, "flows.video.streams", "3", "either source", None),
     ("[\"bottleneck\"]", "[", 14, "", "array", "valid TOML", None),
     ("[links.bottleneck]", "[links.bottleneck", 5, "", "unclosed", "valid TOML", None),
@@ -828,6 +988,7 @@ fn what_is_missing_altogether_is_named_without_a_line() {
     let missing = |text: &str| parse(text, "calls.toml").expect_err("something is missing");
     let error = missing("");
     assert_eq!((error.place.clone(), error.key.as_str()), (Place::Whole, "duration"), "{error}");
+    assert!(error.to_string().starts_with("calls.toml: duration: found nothing, expected "), "{error}");
     let error = missing("duration = \"1s\"");
     assert_eq!((error.place.clone(), error.key.as_str()), (Place::Whole, "flows"), "{error}");
     let error = missing("duration = \"1s\"\n[flows]");
@@ -850,4 +1011,16 @@ fn contradicting_packet_sizes_are_found() {
     assert!(error.expected.contains("1012B"), "{error}");
     let agree = with("mss = \"1000B\" }\npacket_size = \"1012B\"").expect("they agree");
     assert_eq!(agree.flows[0].packet_size.as_u64(), 1012);
+}
+
+/// In a file the keys exclude each other; in a program nothing else does.
+#[test]
+fn frames_of_a_program_come_from_a_file_or_a_generator() {
+    let mut frames = FramesSpec::default();
+    assert_eq!(frames.check().map_err(|error| error.found), Err("neither".into()));
+    frames.file = Some(FileName("sizes.txt".into()));
+    assert_eq!(frames.check(), Ok(()));
+    frames.generator = Some(FrameGenerator::Frames(DrawnFrames::default()));
+    let error = frames.check().expect_err("one is too many");
+    assert_eq!((&*error.name, &*error.found), ("generator", "both"));
 }

@@ -70,3 +70,18 @@ fn prague_is_l4s_by_default_and_wants_each_mark_told() {
     let error = parse("tcp = { ecn_echo = \"rfc3168\" }").map(drop).expect_err("it contradicts").to_string();
     assert!(error.contains("flows.f.tcp.ecn_echo") && error.contains("RFC 9331"), "{error}");
 }
+
+#[test]
+fn sctp_tells_no_marks() {
+    let refusal = |ecn: &str| {
+        let text = format!(
+            "duration = \"1s\"\n[links.l]\nrate = \"1Mbps\"\nqueue = {{ kind = \"codel\" }}\n[flows.f]\ntransport = \"sctp\"\n\
+             controller = \"cubic\"\nsource = {{ kind = \"bulk\" }}\npath = [\"l\"]\necn = \"{ecn}\"\n"
+        );
+        load(&Origin { text: &text, file: "sctp.toml", sets: &[] }, &Loader::default()).err()
+    };
+    assert_eq!(refusal("off"), None);
+    let error = refusal("classic").expect("refused");
+    assert_eq!((error.line(), error.key.as_str()), (Some(10), "flows.f.ecn"), "{error}");
+    assert!(error.expected.contains("cubic hears of them over tcp"), "{error}");
+}

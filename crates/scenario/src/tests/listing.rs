@@ -14,6 +14,16 @@ fn every_parameter_says_what_it_is_and_json_can_carry_it() {
 }
 
 #[test]
+fn each_family_is_found_by_its_name() {
+    assert_eq!(family_names().collect::<Vec<_>>(), families().map(|(name, _)| name).collect::<Vec<_>>());
+    for (family, listing) in families() {
+        let kinds = |listing: Listing| listing.into_iter().map(|entry| entry.kind).collect::<Vec<_>>();
+        assert_eq!(named(family).map(kinds), Some(kinds(listing)), "{family}");
+    }
+    assert!(named("controler").is_none());
+}
+
+#[test]
 fn what_may_be_left_out_says_what_happens_then() {
     let need = |listing: Listing, kind: &str, name: &str| {
         let entry = listing.into_iter().find(|entry| entry.kind == kind).expect(kind);

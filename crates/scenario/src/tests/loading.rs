@@ -4,7 +4,7 @@ use super::bad_input::GOOD;
 use crate::transports::{EndsParts, RtpParts, TransportSpec};
 use crate::{Loaded, Loader, Origin, ScenarioError, load, parse};
 use paceline_link::RateProcess;
-use paceline_units::{Time, TimeDelta};
+use paceline_units::{Bitrate, Time, TimeDelta};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -141,6 +141,9 @@ fn files_are_found_in_the_scenarios_folder_then_in_the_data_folders() {
         error.contains(&shown(&own)) && error.contains(&shown(&data)) && error.contains("PACELINE_DATA"),
         "{error}"
     );
+    let absolute = own.0.join("none.txt").display().to_string();
+    let error = read(&absolute).expect_err("it is not there").to_string();
+    assert!(error.contains(&format!("no file \"{absolute}\", expected")), "no folder is searched: {error}");
     own.put("broken.gz", b"no gzip");
     assert!(read("broken.gz").is_err());
 }
@@ -185,6 +188,64 @@ fn a_loaded_scenario_can_be_run_from_anywhere() {
     assert_eq!(again.parts.links, loaded.parts.links);
     assert_eq!(again.scenario, loaded.scenario);
     assert_eq!(parse(&text, "x.toml"), Ok(loaded.scenario));
+}
+
+#[test]
+fn a_longer_run_changes_nothing_but_its_end() {
+    let sets = [("flows.video.stop", "4s"), ("duration", "5s")];
+    let stopped = load_with(&sets, &Loader::default()).expect("right").lasting(TimeDelta::from_secs(60));
+    assert_eq!(stopped.expect("not too long").parts.flows[0].stop, Time::from_nanos(4_000_000_000));
+    let loaded = load_with(&[], &Loader::default()).expect("right");
+    let longer = loaded.lasting(TimeDelta::from_secs(60)).expect("not too long");
+    assert_eq!(longer.parts.flows[0].stop, Time::from_nanos(60_000_000_000));
+    assert_eq!(longer.parts.links, loaded.parts.links);
+    assert_eq!(longer.scenario.duration, TimeDelta::from_secs(60));
+    let error = loaded.lasting(TimeDelta::from_secs(1_000_000)).expect_err("too many samples");
+    assert_eq!(error.key, "sample", "{error}");
+    assert!(
+        error.to_string().starts_with("a call: sample: found 50ms, which makes 40000000 rows"),
+        "{error}"
+    );
+}
+
+#[test]
+fn zeros_of_a_trace_are_another_rate_if_one_is_said() {
+    let folder = Folder::new("zeros");
+    folder.put("t.csv", b"0 20\n1 0\n2 20\n");
+    let rates = |zero: &str| {
+        let rate = format!("{{ trace = \"t.csv\", format = \"time-mbps\"{zero} }}");
+        let text = GOOD.replace("\"20Mbps\"", &rate);
+        let origin = Origin { text: &text, file: "calls.toml", sets: &[] };
+        let loaded = load(&origin, &Loader::new(&folder.0, Vec::new())).expect("right");
+        loaded.parts.link_trace(0).expect("a trace").segments()[1].1
+    };
+    assert_eq!([rates(""), rates(", zero = \"3kbps\"")], [Bitrate::ZERO, Bitrate::from_kbps(3)]);
+}
+
+#[test]
+fn a_ramp_has_its_points() {
+    let ramp = "{ ramp = [[\"0s\", \"1Mbps\"], [\"4s\", \"3Mbps\"]] }";
+    let loaded = load_with(&[("links.bottleneck.rate", ramp)], &Loader::default()).expect("right");
+    let points =
+        [(0, 1), (4, 3)].map(|(at, mbps)| (Time::ZERO + TimeDelta::from_secs(at), Bitrate::from_mbps(mbps)));
+    assert_eq!(loaded.parts.links[0].rate, RateProcess::Ramp(points.to_vec()));
+}
+
+#[test]
+fn a_rate_of_datagrams_that_no_grid_counts_is_refused() {
+    let load = |rate: &str| {
+        let text = format!(
+            "duration = \"1s\"\n[links.l]\nrate = \"1Gbps\"\nqueue = {{ packets = 9 }}\n[flows.f]\ntransport = \"udp\"\n\
+             source = {{ kind = \"cbr\", rate = \"{rate}\" }}\npath = [\"l\"]\n"
+        );
+        load(&Origin { text: &text, file: "f.toml", sets: &[] }, &Loader::default()).map(|_| ())
+    };
+    for right in ["1bps", "999999999989bps", "1000Gbps"] {
+        load(right).expect(right);
+    }
+    let error = load("900000000000001bps").expect_err("too many packets in whole seconds");
+    assert_eq!((error.line(), error.key.as_str()), (Some(7), "flows.f.source.rate"), "{error}");
+    assert_eq!(&*error.expected, "at most 1000Gbps");
 }
 
 #[test]
@@ -240,6 +301,7 @@ fn a_least_bitrate_above_the_link_and_rates_in_another_unit_are_said() {
     let steps = "{ steps = [[\"0s\", \"1Mbps\"], [\"1s\", \"2Mbps\"], [\"4s\", \"9Mbps\"]] }";
     assert_eq!(said(steps, &own("3Mbps")), least);
     assert_eq!(said(steps, &own("2Mbps")), [""; 0]);
+    assert_eq!(said(steps, "controller = \"fixed\"\nsource = { kind = \"bulk\" }"), [""; 0]);
     let stream = |name: &str| {
         format!(
             "[flows.f.streams.{name}]\nsource = {{ kind = \"cbr\", rate = \"1Mbps\" }}\ntarget_bitrate_min = \"1.5Mbps\"\ntarget_bitrate_start = \"2Mbps\"\n"
@@ -288,6 +350,9 @@ fn what_is_wrong_with_a_ladder_names_the_rung_and_the_file() {
     let error =
         video(&folder, &TWO_RUNGS.replace("skip_frames = 1", "skip_frames = 2")).expect_err("all skipped");
     assert_eq!(error.key, "flows.video.source.skip_frames", "{error}");
+    let drawn = "model = \"trace\", generator = \"frames\", rates = [\"1bps\", \"1Mbps\"]";
+    let error = video(&folder, drawn).expect_err("frames of no byte");
+    assert_eq!(error.key, "flows.video.source.rates", "{error}");
     // In the file itself the line is the source's.
     let text = GOOD.replace(
         "{ kind = \"trace-encoder\", generator = \"frames\", fps = 50 }",
@@ -316,6 +381,17 @@ fn the_models_need_no_file_and_follow_the_seed() {
         payloads(&video(&folder, &format!("model = \"statistical\", seed = {seed}")).expect("right"), 100)
     };
     assert_ne!(own(1), own(2));
+}
+
+#[test]
+fn frames_of_a_codec_without_pictures_follow_the_seed() {
+    let frames = |seed: &str| {
+        let source = "{ kind = \"codec-model\", preset = \"sports\" }";
+        let sets = [("flows.video.source", source), ("seed", seed)];
+        payloads(&load_with(&sets, &Loader::default()).expect("right"), 50)
+    };
+    assert_eq!(frames("1"), frames("1"));
+    assert_ne!(frames("1"), frames("2"));
 }
 
 #[test]

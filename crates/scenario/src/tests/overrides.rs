@@ -35,6 +35,23 @@ fn a_wrong_set_names_its_path() {
 }
 
 #[test]
+fn no_stream_begins_by_a_set() {
+    let (source, rest) = (
+        "source = { kind = \"trace-encoder\", generator = \"frames\", fps = 50 }\n",
+        "path = [\"bottleneck\"]\n",
+    );
+    let text =
+        GOOD.replace(source, "").replace(rest, &format!("{rest}[flows.video.streams.camera]\n{source}"));
+    let set = |path: &str| parse_with(&text, "calls.toml", &[(path.into(), "2".into())]);
+    set("flows.video.streams.camera.priority").expect("it is there");
+    let error = set("flows.video.streams.camra.priority").expect_err("it is not");
+    assert!(
+        error.found.starts_with("no flows.video.streams.camra") && error.expected.contains("camera"),
+        "{error}"
+    );
+}
+
+#[test]
 fn an_error_of_the_file_keeps_its_line_whatever_is_set() {
     let spoilt = GOOD.replace("\"l4s\"", "\"l4\"");
     let sets = [("seed".into(), "7".into()), ("links.bottleneck.overhead".into(), "28B".into())];

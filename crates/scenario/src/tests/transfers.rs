@@ -1,6 +1,7 @@
 //! `source = { kind = "short-transfers" }`: what may be said, and what is wrong where.
 
-use crate::{Scenario, ScenarioError, SourceSpec, parse, parse_with};
+use crate::transports::{ByteStream, EndsParts, TcpParts, TransportSpec};
+use crate::{Loader, Origin, Scenario, ScenarioError, SourceSpec, load, parse, parse_with};
 use paceline_tcp::transfers::{Begin, IdleKind, TransfersConfig};
 use paceline_units::{Bytes, TimeDelta};
 use proptest::prelude::*;
@@ -133,4 +134,44 @@ proptest! {
         let resolved = scenario.to_toml();
         prop_assert_eq!(parse(&resolved, "web.toml"), Ok(scenario), "{}", resolved);
     }
+}
+
+#[test]
+fn a_window_is_in_packets_or_in_bytes() {
+    let with = |window: &str| {
+        let text = GOOD.replace("path = ", &format!("tcp = {{ max_window = {window} }}\npath = "));
+        parse(&text, "web.toml").map(|scenario| match &scenario.flows[0].transport {
+            TransportSpec::Tcp(tcp) => (tcp.max_window, scenario.flows[0].packet_size),
+            other => panic!("{other:?}"),
+        })
+    };
+    let (packets, size) = with("10").expect("right");
+    assert_eq!(packets, Some(Bytes::new(10 * size.as_u64())));
+    assert_eq!(with("\"64kB\"").expect("right").0, Some(Bytes::new(64_000)));
+    for (window, expected) in [
+        ("0", "a whole number from 1 to "),
+        ("\"1B\"", "a size from 1500B to "),
+        ("true", "a whole number from 1"),
+    ] {
+        let error = with(window).expect_err(window);
+        assert_eq!((error.line(), error.key.as_str()), (Some(10), "flows.web.tcp.max_window"), "{error}");
+        assert!(error.expected.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn connections_are_drawn_by_the_flows_name() {
+    let drawn = |name: &str| {
+        let text = GOOD.replace("[flows.web]", &format!("[flows.{name}]"));
+        let loaded = load(&Origin { text: &text, file: "web.toml", sets: &[] }, &Loader::default());
+        match &loaded.expect("right").parts.flows[0].ends {
+            EndsParts::Tcp(TcpParts { carried: ByteStream::Transfers(transfers, random), .. }) => {
+                (*transfers, random.clone().next_u64())
+            }
+            _ => panic!("connections"),
+        }
+    };
+    assert_eq!(drawn("web").0, transfers(&parse(GOOD, "web.toml").expect("right")));
+    assert_eq!(drawn("web"), drawn("web"));
+    assert_ne!(drawn("web").1, drawn("other").1);
 }
