@@ -11,23 +11,25 @@ fn flow(params: &Params) -> Flow<CopaLaw> {
     Flow::new(Copa::new(params, &FlowSetup::new(Bytes::new(SIZE))))
 }
 
+/// One packet more was delivered.
+const ACK: Ack = Ack {
+    now: Time::ZERO,
+    delivered: SIZE,
+    marked: 0,
+    newest: 0,
+    rtt: None,
+    flight_before: 0,
+    may_grow: true,
+};
+
 /// By how many packets in a round trip a window of `packets` moves whose packets wait so long.
 fn moved(delta: f64, packets: u64, wait: TimeDelta) -> f64 {
     let mut flow = flow(&Params { delta, ..Params::default() }).avoiding(packets);
     let (law, window) = flow.sender.parts();
-    let ack = Ack {
-        now: Time::ZERO,
-        delivered: SIZE,
-        marked: 0,
-        newest: 0,
-        rtt: None,
-        flight_before: 0,
-        may_grow: true,
-    };
     let before = window.packets();
     let standing = (RTT + wait).as_secs_f64();
     law.velocity.rises = before * wait.as_secs_f64() <= standing / delta;
-    law.steer(window, &ack, standing, wait.as_secs_f64());
+    law.steer(window, &ACK, standing, wait.as_secs_f64());
     (window.packets() - before) * before
 }
 
@@ -82,6 +84,11 @@ fn a_queue_that_never_empties_makes_it_compete_and_a_loss_then_counts() {
         assert_eq!(flow.cwnd(), cwnd, "a loss leaves the window");
         let expected = if competes { (packets / 2.0).max(2.0) } else { 2.0 };
         close(flow.sender.parts().0.packets(), expected);
+        for _ in 0..6 {
+            flow.tell(Recovery::Left);
+            flow.tell(Recovery::Entered { lost: lost(1) });
+        }
+        assert_eq!(flow.sender.parts().0.packets(), 2.0, "1/delta of the default mode at least");
     }
 }
 
@@ -92,4 +99,53 @@ fn packets_are_paced_at_two_windows_a_round_trip() {
     let (law, window) = flow.sender.parts();
     let rate = law.pacing_rate(window).expect("a pace").as_bps_f64();
     close(rate, 2.0 * window.cwnd * 8.0 / 0.1);
+}
+
+#[test]
+fn the_window_at_most_doubles_in_a_round_trip() {
+    let mut flow = flow(&Params::default()).avoiding(100);
+    for _ in 0..16 {
+        let before = flow.cwnd();
+        flow.round(RTT, Ecn::NotEct);
+        let (v, grown) = (flow.sender.parts().0.velocity.v, flow.cwnd() / before);
+        assert!(grown <= 2.1, "by {grown} at a velocity of {v}");
+    }
+    assert!(flow.sender.parts().0.velocity.v > 64.0);
+}
+
+#[test]
+fn a_timeout_leaves_a_packet_and_a_queue_no_more() {
+    let mut flow = flow(&Params { delta: 2.0, ..Params::default() }).avoiding(100);
+    (0..8).for_each(|_| flow.round(RTT, Ecn::NotEct));
+    assert!(flow.sender.parts().0.velocity.v > 4.0);
+    flow.tell(Recovery::TimedOut);
+    let (law, window) = flow.sender.parts();
+    assert_eq!((law.velocity.v, window.packets()), (1.0, 1.0));
+    // Half a packet may wait: of a window of one in 150 ms, 100 ms of which are a queue, more does.
+    (0..2).for_each(|_| law.steer(window, &ACK, 0.15, 0.1));
+    assert!(!window.in_slow_start() && window.packets() <= 1.0, "{}", window.packets());
+}
+
+#[test]
+fn an_unused_window_does_not_rise() {
+    let mut flow = flow(&Params::default()).avoiding(40);
+    for _ in 0..20 {
+        let all = flow.first()..flow.next;
+        flow.now += RTT;
+        flow.ack(all, Ecn::NotEct);
+        flow.send(10);
+    }
+    assert!(flow.cwnd() < 43.0, "{}", flow.cwnd());
+}
+
+#[test]
+fn a_packet_more_may_wait_in_each_competitive_round() {
+    let mut flow = flow(&Params::default()).avoiding(40);
+    flow.round(RTT, Ecn::NotEct);
+    let mut packets = alloc::vec::Vec::new();
+    for round in 0..24 {
+        flow.round(RTT + TimeDelta::from_millis(50 + round % 2), Ecn::NotEct);
+        packets.push(flow.sender.parts().0.packets());
+    }
+    assert!(packets[18..].windows(2).all(|pair| pair[1] - pair[0] == 1.0), "{packets:?}");
 }

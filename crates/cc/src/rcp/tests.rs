@@ -104,3 +104,25 @@ fn the_header_asks_for_a_rate_and_says_the_round_trip() {
     assert_eq!((header.kind, header.feedback), (Feedback::Rate, f32::INFINITY));
     assert_eq!(fresh().sender.congestion_header().expect("it has one").rtt, 0.0);
 }
+
+#[test]
+fn the_highest_rate_holds_where_the_lowest_would_be_more() {
+    // A packet in 100 ms are 10,000 B/s.
+    let params = Params { max_rate: Bitrate::from_kbps(1), packets_min: 1.0, ..Params::default() };
+    let mut flow = Flow::new(Rcp::new(&params, &FlowSetup::new(Bytes::new(SIZE)))).avoiding(100);
+    answer(&mut flow, Some(1e6));
+    flow.ack(0..1, Ecn::NotEct);
+    close(pace(&mut flow, Some(1e6)).expect("paced"), 125.0);
+}
+
+#[test]
+fn a_rate_is_no_window_before_a_round_trip() {
+    let mut flow = fresh().avoiding(100);
+    let mut rule = flow.sender.parts().0.rule().clone();
+    rule.on_congestion_header(Some(1e6));
+    let (now, rtt) = (flow.now, None);
+    let ack = Ack { now, delivered: SIZE, marked: 0, newest: 0, rtt, flight_before: 0, may_grow: true };
+    let window = flow.sender.parts().1;
+    rule.on_ack(window, &ack);
+    assert_eq!((rule.rate, window.packets()), (None, 100.0));
+}
