@@ -908,6 +908,15 @@ const CASES: &[Case] = &[
         None,
     ),
     (
+        "ecn = \"l4s\"",
+        "bitrate = { min = \"2bps\", max = \"1Mbps\" }",
+        13,
+        "flows.video.bitrate.min",
+        "2bps",
+        "a rate from",
+        None,
+    ),
+    (
         "controller = { kind = \"scream\", profile = \"rfc8298\" }",
         "transport = \"tcp\"\ncontroller = \"cubic\"\nbitrate = { max = \"1Mbps\" }",
         13,

@@ -302,6 +302,10 @@ fn a_least_bitrate_above_the_link_and_rates_in_another_unit_are_said() {
     assert_eq!(said(steps, &own("3Mbps")), least);
     assert_eq!(said(steps, &own("2Mbps")), [""; 0]);
     assert_eq!(said(steps, "controller = \"fixed\"\nsource = { kind = \"bulk\" }"), [""; 0]);
+    let [usual] = &said("\"100kbps\"", "controller = \"nada\"\nsource = { kind = \"bulk\" }")[..] else {
+        panic!("one warning")
+    };
+    assert!(usual.contains("a least bitrate of 150kbps, expected at most the 100kbps"), "{usual}");
     let stream = |name: &str| {
         format!(
             "[flows.f.streams.{name}]\nsource = {{ kind = \"cbr\", rate = \"1Mbps\" }}\ntarget_bitrate_min = \"1.5Mbps\"\ntarget_bitrate_start = \"2Mbps\"\n"

@@ -35,6 +35,34 @@ fn every_discipline_has_its_sources_defaults_and_takes_its_own_keys() {
 }
 
 #[test]
+fn a_link_that_starts_dead_has_no_limit_in_time() {
+    for rate in [
+        "{ steps = [[\"0s\", \"0Mbps\"], [\"1s\", \"1Mbps\"]] }",
+        "{ ramp = [[\"0s\", \"0Mbps\"], [\"1s\", \"1Mbps\"]] }",
+    ] {
+        let read = |queue: &str| {
+            let text = format!(
+                "duration = \"2s\"\n[links.l]\nrate = {rate}\nqueue = {queue}\n\
+                 [flows.f]\ntransport = \"udp\"\nsource = {{ kind = \"cbr\" }}\npath = [\"l\"]\n"
+            );
+            parse(&text, "q.toml")
+        };
+        read("{ kind = \"pie\", packets = 9 }").expect("packets need no rate");
+        for kind in QueueConfig::KINDS {
+            let usual = QueueConfig::of(kind).expect("it is there").limit();
+            match read(&format!("{{ kind = \"{kind}\" }}")) {
+                Ok(_) => assert!(matches!(usual, QueueLimit::Packets(_) | QueueLimit::Bytes(_)), "{kind}"),
+                Err(error) => {
+                    let is_time =
+                        error.expected.contains("the usual limit is a time at the first step's rate");
+                    assert_eq!(is_time, matches!(usual, QueueLimit::Time(_)), "{kind}: {error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn what_no_discipline_can_be_is_named() {
     for (text, key, expected) in [
         ("{ kind = \"red\", min_th = 20 }", "max_th", "above min_th"),
