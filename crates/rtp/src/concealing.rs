@@ -231,14 +231,43 @@ mod tests {
         let config = FeedbackConfig { conceals: Conceals::All, ..FeedbackConfig::default() };
         let mut receiver =
             RtpReceiver::with_half(config, 1, PlayoutConfig::IMMEDIATE, Some(Heard::default()));
-        for (sequence, ecn) in [(5, Ecn::Ect0), (8, Ecn::Ce), (7, Ecn::Ce), (2_000, Ecn::Ect0)] {
+        let arrivals = [(5, Ecn::Ect0), (8, Ecn::Ce), (7, Ecn::Ce), (9, Ecn::Ect0), (2_000, Ecn::Ect0)];
+        for (sequence, ecn) in arrivals {
             receiver.receive(at(sequence), packet(0, sequence), ecn, PathFacts::default());
         }
-        receiver.resynchronise(at(2_001), StreamId(0), 1_000);
-        receiver.receive(at(2_002), packet(0, 1_000), Ecn::Ect0, PathFacts::default());
+        for (elsewhere, millis) in [(2_500, 2_001), (1_000, 2_003)] {
+            receiver.resynchronise(at(millis), StreamId(0), elsewhere);
+            receiver.receive(at(millis + 1), packet(0, elsewhere), Ecn::Ect0, PathFacts::default());
+        }
         let heard = &receiver.receiver_half().expect("a half").0;
         let numbers: Vec<u64> = heard.iter().map(|(sequence, _)| *sequence).collect();
-        assert_eq!(numbers, [5, 6, 7, 8, 7, 2_000, 1_000]);
+        assert_eq!(numbers, [5, 6, 7, 8, 7, 9, 2_000, 2_500, 1_000]);
         assert!(heard.iter().all(|(_, ecn)| *ecn == Ecn::Ect0));
+    }
+
+    /// A thousand packets in a row are lost; more are a new beginning.
+    #[test]
+    fn a_longer_gap_is_not_filled_up() {
+        for (last, filled) in [(1_001, 1_002), (1_002, 2)] {
+            let config = FeedbackConfig { conceals: Conceals::Losses, ..FeedbackConfig::default() };
+            let mut receiver =
+                RtpReceiver::with_half(config, 1, PlayoutConfig::IMMEDIATE, Some(Heard::default()));
+            for sequence in [0, last] {
+                receiver.receive(at(sequence), packet(0, sequence), Ecn::Ce, PathFacts::default());
+            }
+            let heard = &receiver.receiver_half().expect("a half").0;
+            assert_eq!(heard.len(), filled, "{last}");
+            assert!(heard.iter().all(|(_, ecn)| *ecn == Ecn::Ce), "marks are told");
+        }
+    }
+
+    /// Before any packet without a mark, a marked one is said to have come as ECT(1).
+    #[test]
+    fn the_first_mark_is_concealed_too() {
+        let mut concealing = Concealing::new(Conceals::Marks, 1).expect("it conceals");
+        assert_eq!(
+            [Ecn::Ce, Ecn::Ect0, Ecn::Ce].map(|ecn| concealing.shown(ecn)),
+            [Ecn::Ect1, Ecn::Ect0, Ecn::Ect0]
+        );
     }
 }
