@@ -39,12 +39,22 @@ struct World {
     law: Law,
     millis: i64,
     in_flight: f64,
+    l4s: bool,
+    response: f64,
 }
 
 impl World {
     fn new(rate: f64) -> World {
         let params = Params::default();
-        World { path: Path::new(&params), law: Law::new(rate), params, millis: 0, in_flight: 0.0 }
+        World {
+            path: Path::new(&params),
+            law: Law::new(rate),
+            params,
+            millis: 0,
+            in_flight: 0.0,
+            l4s: false,
+            response: 0.1,
+        }
     }
 
     fn growing(rate: f64) -> World {
@@ -66,10 +76,22 @@ impl World {
             let now = arrived + TimeDelta::from_millis(20);
             self.path.on_packet(now, &acked, true);
             self.path.settle();
-            let signals = Signals { now, in_flight: self.in_flight, ..signals(0) };
+            let World { in_flight, l4s, response, .. } = *self;
+            let signals = Signals { now, in_flight, l4s, response, ..signals(0) };
             self.law.update(&self.params, &signals, &mut self.path);
         }
     }
+}
+
+/// A world of 1.2 Mbit/s on a path of 1 Mbit/s, in which a queue of 60 ms has just begun to drain.
+fn draining() -> World {
+    let mut world = World::growing(1.2e6);
+    world.run(1000, |_| 0, |_| false);
+    while world.law.phase == Phase::Growth {
+        world.run(GAP, |_| 60, |_| false);
+        assert!(world.millis < 10_000, "a queue of 60 ms is congestion");
+    }
+    world
 }
 
 #[test]
@@ -151,12 +173,7 @@ fn a_queue_that_no_drain_ends_is_none_of_ours() {
 
 #[test]
 fn a_queue_that_goes_before_less_could_arrive_is_noise() {
-    let mut world = World::growing(1.2e6);
-    world.run(1000, |_| 0, |_| false);
-    while world.law.phase == Phase::Growth {
-        world.run(GAP, |_| 60, |_| false);
-        assert!(world.millis < 10_000, "a queue of 60 ms is congestion");
-    }
+    let mut world = draining();
     let before = world.law.rate;
     assert!(before < 0.9e6, "{before}");
     world.run(20, |_| 0, |_| false);
@@ -360,4 +377,199 @@ fn marks_lower_the_rate_by_a_part_or_in_proportion() {
     let (all, few) = (rate_left(true, 1), rate_left(true, 50));
     assert!(all < 0.1 && few > 3.0 * all, "in proportion: {all} of all marked, {few} of few");
     assert!(rate_left(false, 1) < 0.5, "a classic mark counts once in a response time");
+}
+
+#[test]
+fn a_report_after_a_pause_brings_the_growth_of_a_response_time() {
+    let mut world = World::growing(1e6);
+    world.run(500, |_| 0, |_| false);
+    let before = world.law.rate;
+    world.millis += 900;
+    world.run(GAP, |_| 0, |_| false);
+    let grown = world.law.rate / before - 1.0;
+    assert!((0.005..0.02).contains(&grown), "a tenth a second for 0.1 s: {grown}");
+}
+
+#[test]
+fn a_queue_shorter_than_half_a_packet_is_none() {
+    for (rate, phase) in [(0.1e6, Phase::Growth), (1e6, Phase::Drain)] {
+        let mut world = World::growing(rate);
+        world.run(1000, |_| 0, |_| false);
+        world.law.rate = rate;
+        // A packet takes 100 ms at 0.1 Mbit/s.
+        world.run(300, |_| 40, |_| false);
+        assert_eq!(world.law.phase, phase, "{rate}");
+    }
+}
+
+#[test]
+fn trains_show_room_while_no_marks_tell_of_it() {
+    for (l4s, alpha) in [(false, 0.0), (false, 0.5), (true, 0.0)] {
+        let mut world = World::growing(0.5e6);
+        (world.l4s, world.law.marks.alpha) = (l4s, alpha);
+        world.run(900, |_| 0, |_| false);
+        assert!((0.85e6..0.95e6).contains(&world.law.rate), "{l4s}, {alpha}: {}", world.law.rate);
+    }
+}
+
+#[test]
+fn under_marks_in_proportion_growth_is_that_of_a_prague_flow() {
+    let grown = |alpha: f64| {
+        let mut world = World::growing(0.5e6);
+        (world.l4s, world.params.train_stretch, world.law.marks.alpha) = (true, 0.0, alpha);
+        world.run(900, |_| 0, |_| false);
+        world.law.rate
+    };
+    // 10,000 bit in 25 ms and in each round trip of 50 ms, no more than a fifth in a response time.
+    assert!(grown(0.0) < 0.65e6 && grown(0.5) > 1.2e6, "{} {}", grown(0.0), grown(0.5));
+}
+
+#[test]
+fn losses_leave_the_part_of_the_rate_that_is_asked_for() {
+    let left = |loss_back_off: f64| {
+        let mut world = World::growing(1e6);
+        world.params.loss_back_off = loss_back_off;
+        world.run(1000, |_| 0, |_| false);
+        loop {
+            let before = world.law.rate;
+            world.run(GAP, |_| 0, |millis| millis % 50 == 0);
+            if world.law.rate < before {
+                return world.law.rate / before;
+            }
+            assert!(world.millis < 10_000, "a fifth is lost");
+        }
+    };
+    assert!((left(0.85) / left(0.5) - 1.7).abs() < 1e-9);
+    assert!((0.6..0.8).contains(&left(0.85)), "as much less as is lost: {}", left(0.85));
+}
+
+#[test]
+fn a_flow_in_a_drain_shares_the_rate_that_it_goes_on_with() {
+    let mut world = World::growing(1.2e6);
+    world.run(1000, |_| 0, |_| false);
+    while world.law.phase == Phase::Growth {
+        world.run(GAP, |millis| (millis - 1000) / 20, |_| false);
+    }
+    // 0.95 Mbit/s arrive while the queue grows by a twentieth of the time.
+    let (rate, shared) = (world.law.rate, world.law.shared(&world.params));
+    assert!((shared / 0.95e6 - world.params.back_off).abs() < 0.02, "{shared}");
+    world.law.assign(&world.params, shared / 2.0);
+    let halves = [world.law.rate / rate, world.law.shared(&world.params) / shared];
+    assert!(halves.iter().all(|half| (half - 0.5).abs() < 1e-9), "{halves:?}");
+}
+
+/// Flows that share a bottleneck know each other, and the queue is theirs.
+#[test]
+fn a_queue_that_stays_in_a_group_is_its_own() {
+    for (assigned, floor) in [(true, 0.0), (false, 0.06)] {
+        let mut world = draining();
+        if assigned {
+            world.law.assign(&world.params, 0.8e6);
+        }
+        while world.law.phase == Phase::Drain {
+            world.run(GAP, |_| 60, |_| false);
+        }
+        assert!((world.law.others.floor() - floor).abs() < 1e-9, "{assigned}: {}", world.law.others.floor());
+    }
+}
+
+#[test]
+fn the_usual_part_of_losses_rises_slowly_and_not_beyond_a_fifth() {
+    let params = Params::default();
+    let counts = |all: f64, lost: f64| Counts { delivered: all - lost, lost, ..Counts::NONE };
+    let mut losses = Losses::NONE;
+    assert!(matches!(losses.count(&params, &signals(1000), &counts(100.0, 60.0)), Verdict::Congestion(_)));
+    assert_eq!(losses.count(&params, &signals(2000), &counts(100.0, 60.0)), Verdict::NotForRate);
+    assert_eq!(losses.usual, params.usual_loss_most);
+    let mut losses = Losses::NONE;
+    assert_eq!(losses.count(&params, &signals(1000), &counts(25.0, 4.0)), Verdict::Usual, "it may be chance");
+    assert!((losses.usual - 0.1 * params.loss_margin / 4.0).abs() < 1e-12, "{}", losses.usual);
+    let slow = Signals { response: 1.0, ..signals(1900) };
+    assert_eq!(losses.count(&params, &slow, &counts(100.0, 60.0)), Verdict::Usual, "not a response time yet");
+}
+
+#[test]
+fn no_noise_hides_a_queue_for_more_than_a_second_and_a_half() {
+    let params = Params::default();
+    let mut others = Others::NONE;
+    for (noise, span) in [(0.01, params.noise_span * 0.01), (10.0, 1.5)] {
+        others.noise = noise;
+        assert_eq!(others.span(&params), span);
+    }
+}
+
+#[test]
+fn a_queue_of_which_half_a_limit_drained_is_ours() {
+    for (stays, ours) in [(45, true), (57, false)] {
+        let mut world = draining();
+        while world.law.phase == Phase::Drain {
+            world.run(GAP, |_| stays, |_| false);
+        }
+        assert_eq!(world.law.rate < 1.05e6, ours, "{stays} ms of 60 stay: {}", world.law.rate);
+    }
+}
+
+#[test]
+fn a_drain_in_vain_ends_at_the_rate_before_with_head_room_over_what_arrives() {
+    let mut world = World::growing(4e6);
+    world.run(1000, |_| 0, |_| false);
+    world.run(2000, |_| 60, |_| false);
+    assert_eq!(world.law.phase, Phase::Growth, "the drain was given up");
+    assert!((1.2e6..2e6).contains(&world.law.rate), "{}", world.law.rate);
+}
+
+#[test]
+fn growth_is_slower_where_its_queue_is_seen_late() {
+    let mut world = World::growing(1e6);
+    world.response = 2.0;
+    world.run(5000, |_| 0, |_| false);
+    let grown = world.law.rate / 1e6;
+    assert!((1.03..1.1).contains(&grown), "50 ms of queue in the square of 2 s, for 5 s: {grown}");
+}
+
+#[test]
+fn packets_leave_at_the_rate_while_a_queue_drains_and_faster_otherwise() {
+    let mut tempo = Tempo::new(&Params::default(), &FlowSetup::new(SIZE));
+    for (phase, pace) in [(Phase::Start, 2.5e6), (Phase::Growth, 1.2e6), (Phase::Drain, 1e6)] {
+        (tempo.law.phase, tempo.law.rate) = (phase, 1e6);
+        assert_eq!(tempo.rates().1, Bitrate::from_bps_f64(pace), "{phase:?}");
+    }
+}
+
+/// A packet that left at 1 s is reported at this time. Answers the flow afterwards.
+fn reported_at(millis: i64) -> Tempo {
+    let mut tempo = Tempo::new(&Params::default(), &FlowSetup::new(SIZE));
+    let packet = SentPacket { stream: StreamId(0), sequence: 0, size: SIZE, probe: None, app_limited: false };
+    let _ = tempo.on_sent(at(1000), &packet);
+    let status = Status::Received { arrived: None, ecn: Ecn::Ect1 };
+    let packets = [PacketResult { stream: StreamId(0), sequence: 0, size: SIZE, sent: at(1000), status }];
+    let report = PacketsReport { packets: &packets, clock_step: TimeDelta::ZERO, ambiguous: false };
+    let _ = tempo.on_report(at(millis), &Report::Packets(report));
+    tempo
+}
+
+#[test]
+fn a_report_before_its_packet_left_is_no_round_trip() {
+    for (millis, rtt) in [(1050, Some(TimeDelta::from_millis(50))), (950, None)] {
+        assert_eq!(reported_at(millis).snapshot().srtt, rtt, "{millis}");
+    }
+}
+
+#[test]
+fn a_flow_of_which_nothing_is_heard_shares_nothing() {
+    let mut tempo = reported_at(1050);
+    assert!(tempo.share().is_some());
+    let packet = SentPacket { stream: StreamId(0), sequence: 1, size: SIZE, probe: None, app_limited: false };
+    let _ = tempo.on_sent(at(1060), &packet);
+    let (due, _) = tempo.next_timeout().expect("a packet is under way");
+    let _ = tempo.on_timeout(due);
+    assert!(tempo.usable() < tempo.law.rate && tempo.share().is_none());
+}
+
+#[test]
+fn a_lost_packet_that_turns_up_is_none() {
+    let mut path = Path::new(&Params::default());
+    path.on_packet(at(1), &Acked { lost: 3, ..Acked::default() }, true);
+    path.on_packet(at(2), &Acked { spurious: 1, presumed: SIZE, ..Acked::default() }, true);
+    assert_eq!(path.take_counts().lost, 2.0);
 }
