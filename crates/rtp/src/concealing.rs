@@ -125,7 +125,7 @@ mod tests {
         }
     }
 
-    /// Packets 10, 11, 14 and 16 of both streams come, of which 11 and 16 are marked. Whoever notes packets alone says the same.
+    /// Packets 10, 11, 14 and 16 of both streams come, of which 11 and 16 are marked. Reports without playout say the same.
     fn told(conceals: Conceals, format: FeedbackFormat) -> Vec<ArrivalReport> {
         let config = FeedbackConfig {
             packets: 8,
