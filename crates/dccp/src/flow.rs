@@ -11,7 +11,7 @@ use paceline_media::{
     ArrivedPacket, DisplayedFrame, Frame, IncompleteFrame, Playout, PlayoutConfig, PlayoutCounters, Source,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
-use paceline_wire::dccp::{Packet, Payload, Ports, RtpDatagram, SequenceNumber, ServiceCode};
+use paceline_wire::dccp::{Packet, Payload, Ports, ResetCode, RtpDatagram, SequenceNumber, ServiceCode};
 
 /// The ports of a flow's client, as on the packets it sends.
 pub const FLOW_PORTS: Ports = Ports { source: 5001, destination: 5004 };
@@ -36,6 +36,9 @@ pub struct Carried {
 pub struct DccpSender<F: Ccids> {
     connection: Connection<F>,
     ended: Option<Ended>,
+    /// When it ended, if nobody here had asked for that.
+    failed: Option<Time>,
+    stopped: bool,
     /// To look at while the connection has none.
     idle: F::Sender,
     carried: Carried,
@@ -65,6 +68,8 @@ impl<F: Ccids> DccpSender<F> {
         DccpSender {
             connection,
             ended: None,
+            failed: None,
+            stopped: false,
             idle,
             carried: Carried { max_payload: carried.max_payload.max(Bytes::new(1)), ..carried },
             next_rtp: 0,
@@ -100,15 +105,17 @@ impl<F: Ccids> DccpSender<F> {
 
     /// Ends the connection at once, with a Reset.
     pub fn abort(&mut self, now: Time) {
+        self.stopped = true;
         self.connection.abort(now);
-        self.take_events();
+        self.take_events(now);
     }
 
     /// Nobody here reads what comes back but the end.
-    fn take_events(&mut self) {
+    fn take_events(&mut self, now: Time) {
         while let Some(event) = self.connection.poll_event() {
             if let Event::Closed(ended) = event {
                 self.ended.get_or_insert(ended);
+                self.failed = self.failed.or((!self.stopped).then_some(now));
             }
         }
     }
@@ -223,10 +230,11 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
 
     /// Ends the source, discards what waits, and closes.
     fn stop(&mut self, now: Time) {
+        self.stopped = true;
         self.carried.source.stop();
         self.connection.discard_queue(now);
         self.connection.close(now);
-        self.take_events();
+        self.take_events(now);
     }
 
     fn pause(&mut self, _now: Time) {
@@ -249,6 +257,16 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
     fn assign(&mut self, now: Time, assigned: Assigned) {
         self.connection.assign(now, assigned);
         self.follow(now);
+    }
+
+    fn failure(&self) -> Option<(Time, &'static str)> {
+        let (at, Ended { reason, by_peer }) = (self.failed?, self.ended?);
+        Some(match (by_peer, reason.code) {
+            (false, ResetCode::ABORTED) => {
+                (at, "the other end has answered nothing for too long (RFC 4340 section 8.1)")
+            }
+            (_, code) => (at, code.name()),
+        })
     }
 
     fn desired(&self) -> Option<Bitrate> {
@@ -280,14 +298,14 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
             self.offer(now, &frame);
         }
         self.connection.handle_timeout(now);
-        self.take_events();
+        self.take_events(now);
         self.follow(now);
     }
 
     #[inline(always)]
     fn receive(&mut self, now: Time, packet: Packet, ecn: Ecn) -> Option<Packet> {
         self.connection.take_packet(now, &packet, ecn);
-        self.take_events();
+        self.take_events(now);
         self.follow(now);
         None
     }

@@ -260,14 +260,4 @@ mod tests {
             assert!(heard.iter().all(|(_, ecn)| *ecn == Ecn::Ce), "marks are told");
         }
     }
-
-    /// Before any packet without a mark, a marked one is said to have come as ECT(1).
-    #[test]
-    fn the_first_mark_is_concealed_too() {
-        let mut concealing = Concealing::new(Conceals::Marks, 1).expect("it conceals");
-        assert_eq!(
-            [Ecn::Ce, Ecn::Ect0, Ecn::Ce].map(|ecn| concealing.shown(ecn)),
-            [Ecn::Ect1, Ecn::Ect0, Ecn::Ect0]
-        );
-    }
 }

@@ -799,10 +799,10 @@ const CASES: &[Case] = &[
     ("\"20Mbps\"", "{}", 6, "links.bottleneck.rate", "a table", "a rate", None),
     (
         "\"20Mbps\"",
-        "\"a rate of which nobody would think that it is one, and longer than a line\"",
+        "\"a rate of which nobody would think that it is one, and still longer than a line\"",
         6,
         "links.bottleneck.rate",
-        "\"a rate of which nobody would think that it is one, and longe…\" (text)",
+        "\"a rate of which nobody would think that it is one, and still…\" (text)",
         "a rate",
         None,
     ),

@@ -20,7 +20,7 @@ fn each_family_is_found_by_its_name() {
         let kinds = |listing: Listing| listing.into_iter().map(|entry| entry.kind).collect::<Vec<_>>();
         assert_eq!(named(family).map(kinds), Some(kinds(listing)), "{family}");
     }
-    assert!(named("controler").is_none());
+    assert!(named("controllers of all").is_none());
 }
 
 #[test]

@@ -140,9 +140,14 @@ fn messages_that_are_given_up_leave_the_link_to_the_others() {
 fn a_flow_that_ends_by_itself_is_said() {
     let call = "controller = \"scream\"\nsource = { kind = \"cbr\", rate = \"1Mbps\" }\nrtp = { circuit_breaker = \"timeouts\" }";
     let file = "transport = \"sctp\"\nsource = { kind = \"bulk\" }";
-    for (flow, down, said) in
-        [(file, "10s", "flow f ended at 372.9 s"), (call, "10s", "flow f ended at 2"), (file, "600s", "")]
-    {
+    let datagrams = "transport = \"dccp\"\ncontroller = \"ccid2\"\nsource = { kind = \"bulk\" }";
+    for (flow, down, said) in [
+        (file, "10s", "flow f ended at 372.9 s"),
+        (call, "10s", "flow f ended at 2"),
+        (datagrams, "0s", "flow f ended at "),
+        (datagrams, "10s", ""),
+        (file, "600s", ""),
+    ] {
         let outcome = run(&format!(
             "duration = \"600s\"\n[links.l]\nrate = \"1Mbps\"\ndelay = \"25ms\"\nqueue = {{ packets = 20 }}\n\
              down = [[\"{down}\", \"601s\"]]\n[flows.f]\npath = [\"l\"]\n{flow}\n"
