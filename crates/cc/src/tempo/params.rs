@@ -30,9 +30,9 @@ params! {
         growth_patience: TimeDelta = ms(3000), in 0.0, 3600.0, OURS, "Growth is faster from so long without congestion on";
         growth_gain: f64 = 0.2, in 0.0, 10.0, OURS, "By how much growth per second rises then, each second";
         train_stretch: f64 = 1.02, in 0.0, 100.0, OURS, "Packets that left faster than the rate show room if they arrive in less than this times the time in which they left; 0: never";
-        train_growth: f64 = 5.0, in 0.0, 1000.0, OURS, "Growth per second into that room at 1 Mbit/s; in proportion to one over the root of the rate";
+        train_growth: f64 = 4.0, in 0.0, 1000.0, OURS, "Growth per second into that room at 1 Mbit/s; in proportion to one over the root of the rate";
         train_part: f64 = 0.9, in 0.0, 1.0, OURS, "Part of that room that is used";
-        stretched_part: f64 = 0.2, in 0.0, 1.0, OURS, "While those packets arrive at less than the rate, a queue counts from this part of its usual length and time on";
+        stretched_part: f64 = 0.3, in 0.0, 1.0, OURS, "While those packets arrive at less than the rate, a queue counts from this part of its usual length and time on";
         head_room: f64 = 1.5, in 1.0, 100.0, OURS, "The rate grows to no more than this times the most that arrived of late";
         loss_margin: f64 = 0.02, in 0.0, 1.0, OURS, "Losses above the usual part by so much are congestion";
         loss_back_off: f64 = 0.85, in 0.1, 1.0, OURS, "Rate after losses";
