@@ -88,9 +88,7 @@ impl Playground {
         };
         while !simulation.advance(TimeDelta::from_secs(1)) {}
         let outcome = simulation.finish();
-        let mut warnings = loaded.parts.warnings.clone();
-        warnings.extend(loaded.nothing_arrived(&outcome.summary));
-        warnings.extend(outcome.warnings);
+        let warnings = loaded.warnings(&outcome.summary, outcome.warnings);
         Ok(json!({ "summary": outcome.summary, "warnings": warnings, "scenario": loaded.scenario.to_toml() }))
     }
 }

@@ -66,9 +66,7 @@ pub fn run<'py>(
     }
     let mut outcome = attempt(py, || py.detach(|| simulation.finish()))?;
     outcome.summary.wall_s = wall.as_secs_f64();
-    let (resolved, mut warnings) = (loaded.scenario.clone(), loaded.parts.warnings.clone());
-    warnings.extend(loaded.nothing_arrived(&outcome.summary));
-    warnings.extend(outcome.warnings);
+    let (resolved, warnings) = (loaded.scenario.clone(), loaded.warnings(&outcome.summary, outcome.warnings));
     let output = RunOutput::new(outcome.summary.to_json(), resolved, warnings, outcome.flows, outcome.links);
     Ok((output, video::packets(py, loaded, &outcome.media)?))
 }

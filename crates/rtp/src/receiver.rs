@@ -123,6 +123,7 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
     fn schedule_report(&mut self, now: Time, packet: &RtpPacket, ecn: Ecn, sent: Option<Time>) -> Follows {
         if let Some(half) = &mut self.half {
             let RtpPacket { stream, sequence, annotation, .. } = *packet;
+            let ecn = self.reports.shown(ecn);
             let arrival = Arrival { stream, sequence, size: packet.size(), sent, ecn, annotation };
             if let Some(concealing) = &mut self.concealing {
                 concealing.fill(now, packet, &arrival, half);
@@ -207,7 +208,6 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
             return nothing;
         };
         let numbers = (packet.stream, packet.sequence);
-        let ecn = self.reports.shown(ecn);
         let noted = self.reports.note(now, numbers, Some(packet.transport), ecn);
         if noted == Noted::TooOld {
             self.note_refused(now, packet.transport);

@@ -9,6 +9,11 @@ use paceline_units::{Time, TimeDelta};
 const SHORTEST: TimeDelta = TimeDelta::from_secs(1);
 
 impl Loaded {
+    /// All messages on a finished run: those of its scenario, on flows of which nothing arrived, and `more` of the run itself.
+    pub fn warnings(&self, summary: &Summary, more: Vec<String>) -> Vec<String> {
+        [self.parts.warnings.clone(), self.nothing_arrived(summary), more].concat()
+    }
+
     /// Messages on flows that had a second or more, and none of whose packets arrived.
     pub fn nothing_arrived(&self, summary: &Summary) -> Vec<String> {
         self.scenario.flows.iter().filter_map(|flow| self.of_empty_flow(flow, summary)).collect()

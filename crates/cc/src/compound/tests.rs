@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::window::Avoidance;
-use crate::window::drive::{Flow, SIZE, close, lost};
+use crate::window::drive::{ACK, Flow, SIZE, close, lost};
 use crate::{FlowSetup, Recovery};
 use paceline_units::param::Profiles;
 use paceline_units::{Bytes, Ecn, TimeDelta};
@@ -40,16 +40,7 @@ fn linux_grows_by_whole_packets_from_41_on() {
         let mut flow = Flow::new(Compound::new(&params, &FlowSetup::new(Bytes::new(SIZE)))).avoiding(packets);
         let (rule, window) = flow.sender.parts();
         rule.rule().rounds.least = 0.1;
-        let ack = Ack {
-            now: Time::ZERO,
-            delivered: SIZE,
-            marked: 0,
-            newest: 0,
-            rtt: None,
-            flight_before: 0,
-            may_grow: true,
-        };
-        rule.rule().end_round(window, &ack, 0.1);
+        rule.rule().end_round(window, &ACK, 0.1);
         close(flow.cwnd() - packets as f64 + 1.0, expected);
     }
 }

@@ -1,7 +1,7 @@
 //! The target rate, the velocity and the modes.
 
 use super::*;
-use crate::window::drive::{Flow, SIZE, close, lost};
+use crate::window::drive::{ACK, Flow, SIZE, close, lost};
 use crate::{FlowSetup, Recovery};
 use paceline_units::{Bytes, Ecn};
 
@@ -10,17 +10,6 @@ const RTT: TimeDelta = TimeDelta::from_millis(100);
 fn flow(params: &Params) -> Flow<CopaLaw> {
     Flow::new(Copa::new(params, &FlowSetup::new(Bytes::new(SIZE))))
 }
-
-/// One packet more was delivered.
-const ACK: Ack = Ack {
-    now: Time::ZERO,
-    delivered: SIZE,
-    marked: 0,
-    newest: 0,
-    rtt: None,
-    flight_before: 0,
-    may_grow: true,
-};
 
 /// By how many packets in a round trip a window of `packets` moves whose packets wait so long.
 fn moved(delta: f64, packets: u64, wait: TimeDelta) -> f64 {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::FlowSetup;
 use crate::window::Avoidance;
-use crate::window::drive::{Flow, SIZE, close, one_step};
+use crate::window::drive::{ACK, Flow, SIZE, close, one_step};
 use paceline_units::Bytes;
 use paceline_units::param::Profiles;
 
@@ -21,15 +21,7 @@ fn at(rtt: TimeDelta) -> (f64, Option<f64>) {
     let mut flow = make("2004", 50);
     // The first acknowledgements of these tests come after 100 ms.
     flow.sender.parts().0.rule().least_rtt = rtt.as_secs_f64() * 2.0;
-    let ack = Ack {
-        now: flow.now,
-        delivered: SIZE,
-        marked: 0,
-        newest: 0,
-        rtt: Some(rtt),
-        flight_before: 0,
-        may_grow: true,
-    };
+    let ack = Ack { now: flow.now, rtt: Some(rtt), ..ACK };
     let (law, window) = flow.sender.parts();
     law.rule().on_ack(window, &ack);
     (law.rule().increase(window, &ack), law.rule().slow_start())

@@ -1,7 +1,7 @@
 //! The pace under routers' rates, absurd ones among them, and without any.
 
 use super::*;
-use crate::window::drive::{Flow, SIZE, close, lost, one_step};
+use crate::window::drive::{ACK, Flow, SIZE, close, lost, one_step};
 use crate::{Controller, FlowSetup, Pacing, Recovery, Report};
 use paceline_units::{Bytes, Ecn, Feedback};
 
@@ -120,8 +120,7 @@ fn a_rate_is_no_window_before_a_round_trip() {
     let mut flow = fresh().avoiding(100);
     let mut rule = flow.sender.parts().0.rule().clone();
     rule.on_congestion_header(Some(1e6));
-    let (now, rtt) = (flow.now, None);
-    let ack = Ack { now, delivered: SIZE, marked: 0, newest: 0, rtt, flight_before: 0, may_grow: true };
+    let ack = Ack { now: flow.now, ..ACK };
     let window = flow.sender.parts().1;
     rule.on_ack(window, &ack);
     assert_eq!((rule.rate, window.packets()), (None, 100.0));

@@ -193,10 +193,7 @@ impl Law {
         if self.phase == Phase::Drain {
             if settled {
                 self.go_on_draining(params, signals, path, &seen);
-            } else if self.drain.is_first
-                && !self.assigned
-                && standing <= self.others.floor() + DRAINED * limit
-            {
+            } else if self.drain.is_first && !self.assigned && is_empty {
                 // It went before less could arrive: noise.
                 let Before { rate, phase, lowered } = self.before;
                 (self.rate, self.phase, self.lowered) = (rate, phase, lowered);
@@ -303,7 +300,7 @@ impl Law {
         let mut passes = self.rate * (1.0 - part);
         if standing <= DRAINED * limit {
             self.policer.on_lost(arrives);
-            // Losses are counted from before the bucket was empty.
+            // Losses are counted from before the bucket was empty. Of the rate, media takes a part, and of that usual losses do not arrive.
             passes = passes.min(arrives / params.media_part / (1.0 - self.losses.usual));
         } else {
             self.policer = Policer::NONE;

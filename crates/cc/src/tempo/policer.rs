@@ -23,7 +23,7 @@ impl Policer {
         *self = Policer { passed: arrives, limit: is_same.then_some(arrives) };
     }
 
-    /// The flow's rate is known. Once it has grown well above the limit without losses, there is none.
+    /// The flow has this rate by now: once it has grown well above the limit without losses, there is none.
     pub(super) fn look(&mut self, params: &Params, rate: f64) {
         self.limit = self.limit.filter(|&limit| rate < params.head_room * limit);
     }

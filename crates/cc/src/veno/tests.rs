@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::window::Avoidance;
-use crate::window::drive::{Flow, SIZE, close, lost};
+use crate::window::drive::{ACK, Flow, SIZE, close, lost};
 use crate::{FlowSetup, Recovery};
 use paceline_units::param::Profiles;
 use paceline_units::{Bytes, Ecn};
@@ -32,15 +32,7 @@ fn with_less_than_three_packets_in_the_queue_a_loss_is_random() {
         let mut flow = with_queue(waited);
         let (rule, window) = flow.sender.parts();
         let before = window.packets();
-        let ack = Ack {
-            now: flow.now,
-            delivered: SIZE,
-            marked: 0,
-            newest: 0,
-            rtt: None,
-            flight_before: 0,
-            may_grow: true,
-        };
+        let ack = Ack { now: flow.now, ..ACK };
         assert_eq!(rule.rule().increase(window, &ack), grown, "{waited} ms");
         flow.tell(Recovery::Entered { lost: lost(1) });
         close(flow.cwnd() / before, left);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::window::Avoidance;
-use crate::window::drive::{Flow, SIZE, close, lost, one_step};
+use crate::window::drive::{ACK, Flow, SIZE, close, lost, one_step};
 use crate::{FlowSetup, Recovery};
 use paceline_units::param::Profiles;
 use paceline_units::{Bytes, Ecn};
@@ -49,15 +49,7 @@ fn a_sample_weighs_an_eighth() {
     rule.bandwidth = Some(8000.0);
     rule.began = Some(Time::ZERO);
     let mut flow = make("2004", 10);
-    let ack = Ack {
-        now: Time::from_nanos(1_000_000_000),
-        delivered: 16_000,
-        marked: 0,
-        newest: 0,
-        rtt: None,
-        flight_before: 0,
-        may_grow: true,
-    };
+    let ack = Ack { now: Time::from_nanos(1_000_000_000), delivered: 16_000, ..ACK };
     rule.estimate(flow.sender.parts().1, &ack);
     close(rule.bandwidth.unwrap(), 9000.0);
     rule.estimate(flow.sender.parts().1, &Ack { now: Time::from_nanos(1_049_000_000), ..ack });

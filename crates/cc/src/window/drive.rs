@@ -1,6 +1,6 @@
 //! A sender of full packets for the vectors of the laws: what is sent and acknowledged is said by the test.
 
-use super::{Avoidance, Law, Rule, WindowSender};
+use super::{Ack, Avoidance, Law, Rule, WindowSender};
 use crate::{
     Assigned, Controller, PacketResult, PacketsReport, Recovery, Report, SentPacket, Status, StreamId,
 };
@@ -9,6 +9,17 @@ use core::ops::Range;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
 pub const SIZE: u64 = 1000;
+
+/// One packet more was delivered.
+pub const ACK: Ack = Ack {
+    now: Time::ZERO,
+    delivered: SIZE,
+    marked: 0,
+    newest: 0,
+    rtt: None,
+    flight_before: 0,
+    may_grow: true,
+};
 
 pub fn lost(packets: u64) -> Bytes {
     Bytes::new(packets * SIZE)
