@@ -186,7 +186,7 @@ impl Law {
         let room = path.trains.room.filter(|_| is_empty && !is_told);
         let room = room.map(|room| self.policer.believed(room));
         let seen = Seen { standing, limit, arrives, room, settled };
-        let lost = self.count_losses(params, signals, &counts, settled);
+        let lost = self.count_losses(params, signals, &counts, &seen);
         if self.marks.count(params, signals, &counts) {
             self.on_marks(params, signals, &seen);
         }
@@ -207,9 +207,12 @@ impl Law {
             let carried = path.carries(CARRIED * signals.packet).unwrap_or(arrives);
             self.drain(params, signals, &Seen { arrives: carried, ..seen });
         } else if let Some(part) = lost {
-            self.lower(now);
+            if self.losses.tests() == 1 {
+                self.lower(now);
+            }
+            self.lowered = Some(now);
             self.on_losses(params, part, &seen);
-        } else if settled || self.phase == Phase::Start {
+        } else if (settled || self.phase == Phase::Start) && self.losses.tests() == 0 {
             self.grow(params, signals, &seen, elapsed.min(signals.response));
         }
     }
@@ -225,13 +228,16 @@ impl Law {
         let &Seen { standing, arrives, .. } = seen;
         let now = signals.now;
         (self.phase, self.lowered) = (Phase::Drain, Some(now));
+        self.losses.end_tests();
         let arrived = arrives.min(self.rate);
         // Bits in flight take longer than a response time to arrive where more was sent than the path carries.
         let ahead = params.drain_ahead * (signals.in_flight / arrived - signals.response).max(0.0);
         let coming = standing + ahead;
         let part = 1.0
             - (coming - self.others.floor() - self.others.margin(params)) / params.drain_time.as_secs_f64();
-        self.rate = arrived * part.min(params.back_off).max(params.drain_least);
+        // After a fall of the path's rate the queue is as long as the fall was deep.
+        let least = params.drain_least * (arrived / self.before.rate).min(1.0);
+        self.rate = arrived * part.min(params.back_off).max(least);
         let longest = self.drain.longest.max(standing);
         self.drain = Drain { since: now, arrived, longest, coming, ..self.drain };
     }
@@ -273,13 +279,20 @@ impl Law {
         params: &Params,
         signals: &Signals,
         counts: &Counts,
-        settled: bool,
+        seen: &Seen,
     ) -> Option<f64> {
+        let &Seen { standing, limit, settled, .. } = seen;
+        let stood = standing > DRAINED * limit;
+        if !settled && self.phase == Phase::Drain && self.drain.is_first {
+            // The queue may have been noise, and its losses are not.
+            self.losses.note(counts, stood);
+            return None;
+        }
         if !settled || self.phase == Phase::Drain {
             self.losses.restart(signals.now);
             return None;
         }
-        match self.losses.count(params, signals, counts) {
+        match self.losses.count(params, signals, counts, stood) {
             Verdict::Usual => None,
             Verdict::Congestion(part) => Some(part),
             Verdict::NotForRate => {

@@ -20,10 +20,23 @@ const WEIGHT: f64 = 0.1;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Losses {
     pub(super) usual: f64,
-    /// The part that the rate was lowered for last.
-    suspect: Option<f64>,
+    /// Losses for which the rate is lowered, to see whether they stay.
+    suspect: Option<Suspect>,
     counts: Counts,
     since: Time,
+    /// Whether a queue stood since then, ours or not.
+    stood: bool,
+}
+
+/// Losses that may be for the rate or not.
+#[derive(Clone, Copy, Debug)]
+struct Suspect {
+    /// The part that was lost at first.
+    part: f64,
+    /// How often the rate was lowered.
+    times: u64,
+    /// Packets since it was lowered first.
+    since: Counts,
 }
 
 /// A count of losses.
@@ -39,36 +52,65 @@ pub(super) enum Verdict {
 
 impl Losses {
     pub(super) const NONE: Losses =
-        Losses { usual: 0.0, suspect: None, counts: Counts::NONE, since: Time::ZERO };
+        Losses { usual: 0.0, suspect: None, counts: Counts::NONE, since: Time::ZERO, stood: false };
 
     /// Counts begin anew: packets before left at another rate.
     pub(super) fn restart(&mut self, now: Time) {
-        (self.counts, self.since) = (Counts::NONE, now);
+        (self.counts, self.since, self.stood) = (Counts::NONE, now, false);
+    }
+
+    /// How often the rate was lowered for losses that may be for it or not.
+    pub(super) fn tests(&self) -> u64 {
+        self.suspect.map_or(0, |suspect| suspect.times)
+    }
+
+    /// The rate is lowered for a queue: losses were of that.
+    pub(super) fn end_tests(&mut self) {
+        self.suspect = None;
+    }
+
+    /// Counts on, without an answer.
+    pub(super) fn note(&mut self, counts: &Counts, stood: bool) {
+        self.counts.add(counts);
+        self.stood |= stood;
     }
 
     /// Counts on; answers once there is enough.
-    pub(super) fn count(&mut self, params: &Params, signals: &Signals, counts: &Counts) -> Verdict {
-        self.counts.delivered += counts.delivered;
-        self.counts.lost += counts.lost;
-        let total = self.counts.delivered + self.counts.lost;
+    pub(super) fn count(
+        &mut self,
+        params: &Params,
+        signals: &Signals,
+        counts: &Counts,
+        stood: bool,
+    ) -> Verdict {
+        self.note(counts, stood);
         let elapsed = signals.now.saturating_since(self.since).as_secs_f64();
-        if total < FEWEST || elapsed < signals.response.max(SHORTEST) {
+        if self.counts.total() < FEWEST || elapsed < signals.response.max(SHORTEST) {
             return Verdict::Usual;
         }
-        let part = (self.counts.lost / total).clamp(0.0, 1.0);
+        let Losses { counts, stood, .. } = *self;
         self.restart(signals.now);
-        if let Some(suspect) = self.suspect.take()
-            && part - self.usual > STAYS * (suspect - self.usual)
-        {
-            self.usual = part.min(suspect).min(params.usual_loss_most);
-            return Verdict::NotForRate;
+        let part = counts.lost_part();
+        // Behind a queue the losses are its own, also where others keep it full.
+        if let Some(mut suspect) = self.suspect.take().filter(|_| !stood) {
+            suspect.since.add(&counts);
+            let stays = suspect.since.lost_part();
+            if stays - self.usual > STAYS * (suspect.part - self.usual) {
+                if suspect.times >= params.usual_loss_tests {
+                    self.usual = stays.min(suspect.part).min(params.usual_loss_most);
+                    return Verdict::NotForRate;
+                }
+                self.suspect = Some(Suspect { times: suspect.times + 1, ..suspect });
+                return Verdict::Congestion(part - self.usual);
+            }
         }
-        let chance = DEVIATIONS * libm::sqrt(part * (1.0 - part) / total);
+        let chance = DEVIATIONS * libm::sqrt(part * (1.0 - part) / counts.total());
         if part > self.usual + params.loss_margin + chance {
-            self.suspect = Some(part);
+            self.suspect = Some(Suspect { part, times: 1, since: Counts::NONE });
             return Verdict::Congestion(part - self.usual);
         }
-        self.usual += WEIGHT * (part - self.usual).min(params.loss_margin / 4.0);
+        let most = if stood { 0.0 } else { params.loss_margin / 4.0 };
+        self.usual += WEIGHT * (part - self.usual).min(most);
         Verdict::Usual
     }
 }

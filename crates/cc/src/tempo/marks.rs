@@ -23,8 +23,7 @@ impl Marks {
 
     /// Counts on; answers once a round trip whether there were marks in it.
     pub(super) fn count(&mut self, params: &Params, signals: &Signals, counts: &Counts) -> bool {
-        self.counts.delivered += counts.delivered;
-        self.counts.marked += counts.marked;
+        self.counts.add(counts);
         if signals.now < self.due || self.counts.delivered <= 0.0 {
             return false;
         }

@@ -24,6 +24,23 @@ pub(super) struct Counts {
 
 impl Counts {
     pub(super) const NONE: Counts = Counts { delivered: 0.0, lost: 0.0, marked: 0.0 };
+
+    /// These come as well.
+    pub(super) fn add(&mut self, counts: &Counts) {
+        self.delivered += counts.delivered;
+        self.lost += counts.lost;
+        self.marked += counts.marked;
+    }
+
+    /// Packets that arrived or were lost.
+    pub(super) fn total(&self) -> f64 {
+        self.delivered + self.lost
+    }
+
+    /// Of these, the part that was lost.
+    pub(super) fn lost_part(&self) -> f64 {
+        (self.lost / self.total()).clamp(0.0, 1.0)
+    }
 }
 
 /// The path of a flow, as far as reports have told of it.

@@ -10,6 +10,7 @@ use super::signals::Signals;
 use super::trains::Trains;
 use super::*;
 use crate::{Acked, Controller, PacketResult, Report, SentPacket, Status, StreamId};
+use alloc::vec::Vec;
 use paceline_units::{Bytes, Ecn};
 
 const SIZE: Bytes = Bytes::new(1250);
@@ -142,9 +143,9 @@ fn a_burst_is_no_standing_queue() {
 
 #[test]
 fn a_drain_is_deeper_by_the_queue_that_is_on_its_way() {
-    let cut = |in_flight: f64, ahead: f64| {
-        let mut world = World::growing(1.2e6);
-        world.params.drain_ahead = ahead;
+    let cut = |rate: f64, in_flight: f64, ahead: f64| {
+        let mut world = World::growing(rate);
+        (world.params.drain_ahead, world.params.growth, world.params.train_growth) = (ahead, 0.0, 0.0);
         world.run(1000, |_| 0, |_| false);
         world.in_flight = in_flight;
         while world.law.phase == Phase::Growth {
@@ -153,10 +154,18 @@ fn a_drain_is_deeper_by_the_queue_that_is_on_its_way() {
         }
         world.law.rate / 1e6
     };
-    // 1 - 30/150 of what arrived, and the least where a second is on its way.
-    let (shown, coming) = (cut(0.0, 1.0), cut(1e6, 1.0));
-    assert!((coming / shown - 0.3 / 0.8).abs() < 1e-9, "{shown} {coming}");
-    assert!((cut(1e6, 0.0) - shown).abs() < 1e-9, "switched off");
+    // 1 - 30/150 of what arrived.
+    let shown = cut(2e6, 0.0, 1.0);
+    let arrived = shown / 0.8;
+    assert!((cut(2e6, 1e6, 0.0) - shown).abs() < 1e-9, "switched off");
+    for rate in [2.0, 4.0] {
+        // The least where a second is on its way, the less the more the path fell.
+        let coming = cut(rate * 1e6, 1e6, 1.0);
+        assert!(
+            (coming / (0.3 * arrived * arrived / rate) - 1.0).abs() < 1e-9,
+            "{rate}: {coming} of {arrived}"
+        );
+    }
 }
 
 #[test]
@@ -196,20 +205,57 @@ fn a_queue_that_grows_in_a_drain_is_drained_at_less() {
     assert!(slow > 0.7e6, "a twentieth of the time: somebody else's: {slow}");
 }
 
-#[test]
-fn losses_that_stay_when_less_is_sent_are_usual_and_others_lower_the_rate() {
+fn lost(of: f64, lost: f64) -> Counts {
+    Counts { delivered: of - lost, lost, ..Counts::NONE }
+}
+
+/// Judges counts of 100 packets, a second apart.
+fn verdicts(losses: &mut Losses, counts: &[(f64, bool)]) -> Vec<Verdict> {
     let params = Params::default();
-    let counts = |lost: f64| Counts { delivered: 100.0 - lost, lost, ..Counts::NONE };
+    let judge = |(n, &(part, stood)): (usize, &(f64, bool))| {
+        losses.count(&params, &signals(1000 * (n as i64 + 1)), &lost(100.0, part), stood)
+    };
+    counts.iter().enumerate().map(judge).collect()
+}
+
+#[test]
+fn losses_that_stay_when_less_is_sent_twice_are_usual_and_others_lower_the_rate() {
     let mut losses = Losses::NONE;
-    assert_eq!(losses.count(&params, &signals(1000), &counts(4.0)), Verdict::Usual, "4 of 100 may be chance");
-    assert_eq!(losses.count(&params, &signals(2000), &counts(10.0)), Verdict::Congestion(0.1 - losses.usual));
-    assert_eq!(losses.count(&params, &signals(3000), &counts(9.0)), Verdict::NotForRate);
-    assert_eq!(losses.usual, 0.09);
-    assert_eq!(losses.count(&params, &signals(4000), &counts(10.0)), Verdict::Usual);
+    let judged =
+        verdicts(&mut losses, &[(4.0, false), (10.0, false), (8.0, false), (12.0, false), (10.0, false)]);
+    assert_eq!(judged[0], Verdict::Usual, "4 of 100 may be chance");
+    assert!(matches!(judged[1..3], [Verdict::Congestion(_), Verdict::Congestion(_)]), "{judged:?}");
+    assert_eq!(judged[3..], [Verdict::NotForRate, Verdict::Usual]);
+    assert!((losses.usual - 0.1).abs() < 1e-3, "of the two tests together: {}", losses.usual);
     let mut losses = Losses::NONE;
-    assert!(matches!(losses.count(&params, &signals(1000), &counts(30.0)), Verdict::Congestion(_)));
-    assert_eq!(losses.count(&params, &signals(2000), &counts(3.0)), Verdict::Usual, "less was lost");
+    let judged = verdicts(&mut losses, &[(30.0, false), (3.0, false)]);
+    assert!(matches!(judged[0], Verdict::Congestion(_)));
+    assert_eq!((judged[1], losses.tests()), (Verdict::Usual, 0), "less was lost");
     assert!(losses.usual < 0.01);
+}
+
+#[test]
+fn losses_behind_a_queue_are_never_usual() {
+    let mut losses = Losses::NONE;
+    let judged = verdicts(&mut losses, &[(10.0, true); 20]);
+    assert!(judged.iter().all(|verdict| *verdict == Verdict::Congestion(0.1)), "{judged:?}");
+    assert_eq!(losses.usual, 0.0);
+    verdicts(&mut losses, &[(1.0, true); 20]);
+    assert_eq!(losses.usual, 0.0, "nor by and by");
+}
+
+#[test]
+fn losses_while_noise_passed_for_a_queue_count() {
+    let lowest = |part: i64| {
+        let mut world = World::growing(1.2e6);
+        world.params.usual_loss_most = 0.0;
+        world.run(1000, |_| 0, |_| false);
+        // Each 300 ms a queue stands for long enough to be seen, and goes before less could arrive.
+        world.run(1400, |millis| if millis % 300 < 130 { 60 } else { 0 }, |millis| millis % 300 < part);
+        world.law.rate
+    };
+    assert!(lowest(0) > 1.1e6, "{}", lowest(0));
+    assert!(lowest(90) < 1e6, "{}", lowest(90));
 }
 
 #[test]
@@ -476,16 +522,16 @@ fn a_queue_that_stays_in_a_group_is_its_own() {
 #[test]
 fn the_usual_part_of_losses_rises_slowly_and_not_beyond_a_fifth() {
     let params = Params::default();
-    let counts = |all: f64, lost: f64| Counts { delivered: all - lost, lost, ..Counts::NONE };
     let mut losses = Losses::NONE;
-    assert!(matches!(losses.count(&params, &signals(1000), &counts(100.0, 60.0)), Verdict::Congestion(_)));
-    assert_eq!(losses.count(&params, &signals(2000), &counts(100.0, 60.0)), Verdict::NotForRate);
+    assert_eq!(verdicts(&mut losses, &[(60.0, false); 3])[2], Verdict::NotForRate);
     assert_eq!(losses.usual, params.usual_loss_most);
     let mut losses = Losses::NONE;
-    assert_eq!(losses.count(&params, &signals(1000), &counts(25.0, 4.0)), Verdict::Usual, "it may be chance");
+    let judged = losses.count(&params, &signals(1000), &lost(25.0, 4.0), false);
+    assert_eq!(judged, Verdict::Usual, "it may be chance");
     assert!((losses.usual - 0.1 * params.loss_margin / 4.0).abs() < 1e-12, "{}", losses.usual);
     let slow = Signals { response: 1.0, ..signals(1900) };
-    assert_eq!(losses.count(&params, &slow, &counts(100.0, 60.0)), Verdict::Usual, "not a response time yet");
+    let judged = losses.count(&params, &slow, &lost(100.0, 60.0), false);
+    assert_eq!(judged, Verdict::Usual, "not a response time yet");
 }
 
 #[test]

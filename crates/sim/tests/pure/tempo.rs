@@ -46,10 +46,11 @@ fn prague_beside_it_has_a_third_of_the_link_at_least() {
     }
 }
 
-/// A queue that was cut by what arrived before it stood, and by what of it had arrived, had 95th percentiles of 176, 1405 and 2173 ms.
+/// A queue that was cut by what arrived before it stood, and by what of it had arrived, had 95th percentiles of 176, 1405 and 2173 ms; one that
+/// drained at three tenths of what arrived, however deep the fall, 35, 750 and 1110.
 #[test]
 fn the_queue_of_a_fall_is_seen_before_it_arrives() {
-    for (from, to, one_way, most) in [(20, 10, 100, 130.0), (5, 1, 100, 1150.0), (20, 2, 25, 1750.0)] {
+    for (from, to, one_way, most) in [(20, 10, 100, 60.0), (5, 1, 100, 720.0), (20, 2, 25, 1000.0)] {
         let outcome = run(&format!(
             "duration = \"40s\"\nwarmup = \"20s\"\n[links.l]\ndelay = \"{one_way}ms\"\n\
              rate = {{ steps = [[\"0s\", \"{from}Mbps\"], [\"20s\", \"{to}Mbps\"]] }}\nqueue = {{ limit = \"3s\" }}\n\
@@ -154,5 +155,28 @@ fn a_policer_costs_few_packets() {
         let lost = found.loss_ratio.expect("packets left");
         println!("{kbps} kbit/s, {bucket} kB: {used:.2} of the rate, {lost:.3} lost");
         assert!(used > 0.8 && lost < 0.07, "{kbps} kbit/s, {bucket} kB: {used:.2}, {lost:.3} lost");
+    }
+}
+
+/// The share that one call gives up is taken by others, so losses stayed when a call sent less, and passed for usual: four calls lost 19 to 25 %, and 7 to 12 % of
+/// their frames were shown at 20 Mbit/s. Over buffers that are shorter than the queue that counts, drains that were taken back as noise hid
+/// losses of up to 22 %.
+#[test]
+fn queues_that_drop_cost_few_packets() {
+    let cases = [("pie", 20, 4, 0.12), ("pie", 2, 4, 0.12), ("red", 20, 4, 0.09), ("codel", 2, 4, 0.12)];
+    let short = [("droptail\", limit = \"30ms", 5, 1, 0.03), ("droptail\", limit = \"20ms", 2, 1, 0.04)];
+    for (queue, mbps, calls, most) in cases.into_iter().chain(short) {
+        let outcome = run(&format!(
+            "duration = \"60s\"\nwarmup = \"30s\"\n[links.l]\nrate = \"{mbps}Mbps\"\ndelay = \"25ms\"\n\
+             queue = {{ kind = \"{queue}\" }}\n\
+             [flows.f]\ncontroller = \"tempo\"\npath = [\"l\"]\ncount = {calls}\nstart_within = \"1s\"\n\
+             bitrate = {{ min = \"{0}kbps\", start = \"{0}kbps\", max = \"100Mbps\" }}\n\
+             source = {{ kind = \"trace-encoder\", generator = \"frames\", fps = 30 }}\n",
+            100 * mbps
+        ));
+        let lost = outcome.summary.flows.values().map(|flow| flow.loss_ratio.expect("it sends"));
+        let lost = lost.sum::<f64>() / f64::from(calls);
+        println!("{calls} calls, {mbps} Mbit/s, {queue}: {lost:.3} lost");
+        assert!(lost < most, "{calls} calls, {mbps} Mbit/s, {queue}: {lost:.3}");
     }
 }
