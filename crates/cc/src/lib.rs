@@ -69,6 +69,7 @@ pub mod urcp;
 pub mod utility;
 pub mod vegas;
 pub mod veno;
+pub mod vivace;
 pub mod westwood;
 pub mod window;
 pub mod xcp;

@@ -9,7 +9,7 @@ use crate::{
     SentPacket, SentRun, Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason,
     TransportNeeds, Update, Verb, bbr, bbr3, bic, binomial, cdg, compound, copa, cubic, dctcp, fast, fixed,
     gaimd, gcc, highspeed, htcp, hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, rcp, reno, scalable,
-    scream, scream_v2, sctp, tempo, tfrc, um, uncontrolled, urcp, vegas, veno, westwood, xcp, yeah,
+    scream, scream_v2, sctp, tempo, tfrc, um, uncontrolled, urcp, vegas, veno, vivace, westwood, xcp, yeah,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -249,6 +249,8 @@ controllers! {
     LedbatPp("ledbat-pp", ledbat_pp::LedbatPp, Steers::ByteStream),
     /// Copa (2018): the window moves towards a rate of one packet for each delta times the queue delay
     Copa("copa", copa::Copa, Steers::ByteStream),
+    /// PCC Vivace (2018): follows the gradient of a utility of rate, losses and growth of the round trip, told by trials
+    Vivace("vivace", vivace::Vivace, Steers::ByteStream),
     /// XCP (2002): routers write into a congestion header by how much the window is to change; Reno where none does
     Xcp("xcp", xcp::Xcp, Steers::ByteStream),
     /// RCP (2007): routers write the sender's rate into a congestion header; Reno where none does

@@ -202,6 +202,17 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
                 .exempt("reacts_to_loss", "delay alone moves its window")
                 .unharmed_by(Fault::DeafToCe, "its packets cannot be marked")
         }
+        ControllerParams::Vivace(_) => {
+            let member = member
+                .exempt("reacts_to_loss", "losses that stay when it sends less are no sign of congestion to it, up to a twentieth")
+                .unharmed_by(Fault::DeafToCe, "its packets cannot be marked");
+            if profile == "loss" {
+                let late = "over 200 ms of path and queue one sends a third too much before it knows, and of the other's ten packets most are lost: an index of 0.51; over 30 ms 1.00";
+                member.driven_by_loss(&[]).exempt("is_fair_to_itself", late)
+            } else {
+                member.exempt("reacts_to_delay", "a change takes a twentieth of the rate, and 6 % more with each further one: after six tenths less 0.8 s of wait in three seconds where 0.6 s are asked")
+            }
+        }
         ControllerParams::Tahoe(_)
         | ControllerParams::Reno(_)
         | ControllerParams::NewReno(_)

@@ -198,8 +198,8 @@ fn a_flow() -> impl Strategy<Value = String> {
     );
     let sent = prop_oneof![2 => a_source(), 1 => fetched];
     let connections = (law, tcp, ecn, sent).prop_map(|(law, tcp, ecn, source)| {
-        // BBR version 1 and Copa ignore marks.
-        let ecn = if matches!(law.as_str(), "\"bbr\"" | "\"copa\"") { "off" } else { ecn };
+        // BBR version 1, Copa and Vivace ignore marks.
+        let ecn = if matches!(law.as_str(), "\"bbr\"" | "\"copa\"" | "\"vivace\"") { "off" } else { ecn };
         if law == "\"sctp\"" {
             // It has no connections that come and go.
             let carried = !source.contains("short-transfers") && !source.contains("tmix");
