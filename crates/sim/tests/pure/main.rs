@@ -56,6 +56,7 @@ mod transfers;
 mod urcp;
 mod urcp_held_out;
 mod video_models;
+mod vivace;
 mod world;
 mod xcp;
 
