@@ -98,6 +98,14 @@ fn band_of(a: &str, b: &str, kind: &str) -> Band {
             "conservative" if either(&["gcc"]) => band((0.4, 9.0), 1.0, 5.5),
             _ => band((0.4, 9.0), 1.0, 6.5),
         };
+    } else if either(&["vivace"]) {
+        // Trials of a flow hold its pace for five round trips, and the other's changes are in their results: set on 2026-11-29 after the first run.
+        return match kind {
+            _ if either(&["gcc"]) => band((1.7, 2.4), 1.2, 4.2),
+            "conservative" => band((1.5, 2.6), 1.7, 6.0),
+            "efcm" => band((1.4, 6.8), 1.2, 9.0),
+            _ => band((1.7, 2.9), 1.8, 5.8),
+        };
     } else if either(&["ledbat-pp"]) {
         // In a slowdown the other fills the link.
         return band((0.7, 2.95), 1.4, 6.5);
