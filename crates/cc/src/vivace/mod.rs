@@ -128,18 +128,17 @@ impl VivaceLaw {
     /// Once all intervals of the plan are known, the rate moves.
     fn judge(&mut self, window: &Window) {
         let round_trip = TimeDelta::from_secs_f64(self.round_trip(window));
-        let trials = self.trials;
-        let trials = &trials[..self.planned];
-        if !trials.iter().all(|trial| trial.is_known(self.newest, round_trip)) {
+        let (trials, newest) = (&self.trials[..self.planned], self.newest);
+        if !trials.iter().all(|trial| trial.is_known(newest, round_trip)) {
             return;
         }
+        let trials = self.trials;
+        let trials = &trials[..self.planned];
         if let Some(worst) = trials.iter().find(|trial| trial.loss() > self.params.stop_loss) {
             let arrived = worst.left_at() * (1.0 - worst.loss());
             self.step.forget();
-            self.probe(
-                window,
-                (self.rate * self.params.stop_part).min(if arrived > 0.0 { arrived } else { HIGHEST }),
-            );
+            let most = if arrived > 0.0 { arrived } else { HIGHEST };
+            self.probe(window, (self.rate * self.params.stop_part).min(most));
         } else if trials.iter().any(Interval::says_nothing) {
             self.plan();
         } else {
