@@ -65,6 +65,7 @@ fn no_flow_sends_more_than_twice_what_arrives_for_long() {
         ("tfrc ns2", NO_FEEDBACK),
         ("ccid3 rfc4342", NO_FEEDBACK),
         ("ccid3 ns2", NO_FEEDBACK),
+        ("vivace loss", "its start doubles until losses show, which a queue of seconds hides for as long"),
         ("hybla 2004", "over 60 ms slow start makes five times of a window in a round trip"),
         ("cubic rfc8312", "no limit to what the curve asks for within a round trip, which RFC 9438 has"),
     ];
