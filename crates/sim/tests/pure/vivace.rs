@@ -164,7 +164,7 @@ fn any_path_is_used_without_a_lasting_queue() {
             );
             let outcome = run(&text);
             let (used, wait) = (rate(&outcome, 0) / mbps, wait_ms(&outcome, 0));
-            // Below the least rate of the authors' program, 1.3 Mbit/s: set after the first run, for 0.75.
+            // Below the least rate of the authors' program, 1.3 Mbit/s: set after 0.66 was measured, for 0.75.
             let least = if mbps < 1.0 { 0.6 } else { 0.75 };
             println!(
                 "| {rate_text}, {rtt_us} us: part of the link, wait in ms, in packets | at least {least} | {used:.3}, {wait:.2}, {:.1} |",
