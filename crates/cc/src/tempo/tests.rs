@@ -41,6 +41,8 @@ struct World {
     millis: i64,
     in_flight: f64,
     l4s: bool,
+    /// Whether packets arrive marked.
+    marked: bool,
     response: f64,
 }
 
@@ -54,6 +56,7 @@ impl World {
             millis: 0,
             in_flight: 0.0,
             l4s: false,
+            marked: false,
             response: 0.1,
         }
     }
@@ -72,7 +75,8 @@ impl World {
             let acked = if lost(self.millis) {
                 Acked { lost: 1, ..Acked::default() }
             } else {
-                Acked { delivered: SIZE, presumed: SIZE, newest, ..Acked::default() }
+                let delivered_ce = if self.marked { SIZE } else { Bytes::ZERO };
+                Acked { delivered: SIZE, presumed: SIZE, delivered_ce, newest, ..Acked::default() }
             };
             let now = arrived + TimeDelta::from_millis(20);
             self.path.on_packet(now, &acked, true);
@@ -310,6 +314,9 @@ fn a_queue_that_others_left_is_forgotten_where_none_stands_for_seconds() {
         others.look(&params, at(after), span, 0.0, true);
         assert_eq!(others.floor(), floor, "{after} ms: no queue drains faster than time passes");
     }
+    let mut others = left(0.1);
+    others.look(&params, at(1), span, 0.0, true);
+    assert_eq!(others.floor(), 0.1, "noise moves a queue by a tenth of a second");
     let mut others = left(0.3);
     others.on_drained(0.1);
     assert_eq!(others.floor(), 0.3, "less, for once");
@@ -529,9 +536,11 @@ fn the_usual_part_of_losses_rises_slowly_and_not_beyond_a_fifth() {
     let judged = losses.count(&params, &signals(1000), &lost(25.0, 4.0), false);
     assert_eq!(judged, Verdict::Usual, "it may be chance");
     assert!((losses.usual - 0.1 * params.loss_margin / 4.0).abs() < 1e-12, "{}", losses.usual);
-    let slow = Signals { response: 1.0, ..signals(1900) };
-    let judged = losses.count(&params, &slow, &lost(100.0, 60.0), false);
-    assert_eq!(judged, Verdict::Usual, "not a response time yet");
+    for (response, millis) in [(1.0, 1900), (0.1, 1250)] {
+        let (mut losses, soon) = (losses, Signals { response, ..signals(millis) });
+        let judged = losses.count(&params, &soon, &lost(100.0, 60.0), false);
+        assert_eq!(judged, Verdict::Usual, "not a response time yet, or three tenths of a second");
+    }
 }
 
 #[test]
@@ -571,6 +580,52 @@ fn growth_is_slower_where_its_queue_is_seen_late() {
     world.run(5000, |_| 0, |_| false);
     let grown = world.law.rate / 1e6;
     assert!((1.03..1.1).contains(&grown), "50 ms of queue in the square of 2 s, for 5 s: {grown}");
+}
+
+#[test]
+fn a_queue_that_drains_is_no_noise() {
+    let mut world = draining();
+    for queue in [60, 50, 40, 30] {
+        world.run(100, |_| queue, |_| false);
+    }
+    assert_eq!((world.law.phase, world.law.others.noise), (Phase::Drain, 0.0));
+}
+
+#[test]
+fn nothing_grows_before_the_last_reduction_shows() {
+    let mut world = World::growing(1e6);
+    world.response = 1.0;
+    world.law.lower(at(1000));
+    world.run(900, |_| 0, |_| false);
+    assert_eq!(world.law.rate, 1e6);
+    world.run(500, |_| 0, |_| false);
+    assert!(world.law.rate > 1e6);
+}
+
+#[test]
+fn faster_growth_waits_for_ten_response_times() {
+    let mut world = World::growing(1e6);
+    (world.response, world.params.growth) = (1.0, 0.001);
+    world.law.lower(at(1000));
+    world.run(9000, |_| 0, |_| false);
+    assert!(world.law.rate < 1.02e6, "{}", world.law.rate);
+    world.run(4000, |_| 0, |_| false);
+    assert!(world.law.rate > 1.1e6, "{}", world.law.rate);
+}
+
+#[test]
+fn faster_growth_waits_after_the_last_mark_of_l4s() {
+    let mut world = World::growing(1e6);
+    (world.l4s, world.params.growth, world.params.train_growth) = (true, 0.001, 0.0);
+    world.params.l4s_growth_interval = TimeDelta::from_secs(10);
+    for marked in [true, false, true, false] {
+        world.marked = marked;
+        world.run(if marked { 100 } else { 2900 }, |_| 0, |_| false);
+    }
+    let before = world.law.rate;
+    world.run(2000, |_| 0, |_| false);
+    assert!(world.law.rate > 1.1 * before, "{before} {}", world.law.rate);
+    assert!(before < 0.95e6, "three seconds after the last mark, and six after the first: {before}");
 }
 
 #[test]
