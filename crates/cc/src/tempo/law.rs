@@ -207,12 +207,12 @@ impl Law {
             let carried = path.carries(CARRIED * signals.packet).unwrap_or(arrives);
             self.drain(params, signals, &Seen { arrives: carried, ..seen });
         } else if let Some(part) = lost {
-            if self.losses.tests() == 1 {
+            if self.losses.trials() == 1 {
                 self.lower(now);
             }
             self.lowered = Some(now);
             self.on_losses(params, part, &seen);
-        } else if (settled || self.phase == Phase::Start) && self.losses.tests() == 0 {
+        } else if (settled || self.phase == Phase::Start) && self.losses.trials() == 0 {
             self.grow(params, signals, &seen, elapsed.min(signals.response));
         }
     }
@@ -228,7 +228,7 @@ impl Law {
         let &Seen { standing, arrives, .. } = seen;
         let now = signals.now;
         (self.phase, self.lowered) = (Phase::Drain, Some(now));
-        self.losses.end_tests();
+        self.losses.end_trials();
         let arrived = arrives.min(self.rate);
         // Bits in flight take longer than a response time to arrive where more was sent than the path carries.
         let ahead = params.drain_ahead * (signals.in_flight / arrived - signals.response).max(0.0);

@@ -60,12 +60,12 @@ impl Losses {
     }
 
     /// How often the rate was lowered for losses that may be for it or not.
-    pub(super) fn tests(&self) -> u64 {
+    pub(super) fn trials(&self) -> u64 {
         self.suspect.map_or(0, |suspect| suspect.times)
     }
 
     /// The rate is lowered for a queue: losses were of that.
-    pub(super) fn end_tests(&mut self) {
+    pub(super) fn end_trials(&mut self) {
         self.suspect = None;
     }
 
@@ -96,12 +96,12 @@ impl Losses {
             suspect.since.add(&counts);
             let stays = suspect.since.lost_part();
             if stays - self.usual > STAYS * (suspect.part - self.usual) {
-                if suspect.times >= params.usual_loss_tests {
+                if suspect.times >= params.usual_loss_trials {
                     self.usual = stays.min(suspect.part).min(params.usual_loss_most);
                     return Verdict::NotForRate;
                 }
                 self.suspect = Some(Suspect { times: suspect.times + 1, ..suspect });
-                return Verdict::Congestion(part - self.usual);
+                return Verdict::Congestion(stays - self.usual);
             }
         }
         let chance = DEVIATIONS * libm::sqrt(part * (1.0 - part) / counts.total());

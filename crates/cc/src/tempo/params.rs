@@ -37,7 +37,7 @@ params! {
         loss_margin: f64 = 0.02, in 0.0, 1.0, OURS, "Losses above the usual part by so much are congestion";
         loss_back_off: f64 = 0.85, in 0.1, 1.0, OURS, "Rate after losses";
         usual_loss_most: f64 = 0.2, in 0.0, 1.0, OURS, "No larger part of losses is usual";
-        usual_loss_tests: u64 = 2, in 1.0, 100.0, OURS, "Losses are usual that stay although the rate was lowered for them so many times in a row";
+        usual_loss_trials: u64 = 2, in 1.0, 100.0, OURS, "Losses are usual that stay although the rate was lowered for them so many times in a row";
         mark_back_off: f64 = 0.85, in 0.1, 1.0, OURS, "Rate after a classic mark";
         l4s_growth_interval: TimeDelta = ms(25), in 1e-3, 10.0, OURS, "Where marks are answered in proportion the rate grows by a packet per interval in each round trip";
         l4s_gain: f64 = 0.0625, in 0.0, 1.0, OURS, "Weight of a round trip in the average part of marked bytes";

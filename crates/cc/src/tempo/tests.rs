@@ -230,11 +230,11 @@ fn losses_that_stay_when_less_is_sent_twice_are_usual_and_others_lower_the_rate(
     assert_eq!(judged[0], Verdict::Usual, "4 of 100 may be chance");
     assert!(matches!(judged[1..3], [Verdict::Congestion(_), Verdict::Congestion(_)]), "{judged:?}");
     assert_eq!(judged[3..], [Verdict::NotForRate, Verdict::Usual]);
-    assert!((losses.usual - 0.1).abs() < 1e-3, "of the two tests together: {}", losses.usual);
+    assert!((losses.usual - 0.1).abs() < 1e-3, "of the two trials together: {}", losses.usual);
     let mut losses = Losses::NONE;
     let judged = verdicts(&mut losses, &[(30.0, false), (3.0, false)]);
     assert!(matches!(judged[0], Verdict::Congestion(_)));
-    assert_eq!((judged[1], losses.tests()), (Verdict::Usual, 0), "less was lost");
+    assert_eq!((judged[1], losses.trials()), (Verdict::Usual, 0), "less was lost");
     assert!(losses.usual < 0.01);
 }
 
