@@ -208,7 +208,8 @@ fn it_has_about_the_figures_of_its_authors_program() {
         let (within, within_ms) =
             (if loss > 0.04 { 0.2 } else { 0.1 }, if controller == VIVACE { 3.0 } else { 10.0 });
         let is_judged = controller == VIVACE || loss < 0.05;
-        if is_judged && (our_used - used).abs() > within || is_judged && (our_wait - wait).abs() > within_ms {
+        let is_off = (our_used - used).abs() > within || (our_wait - wait).abs() > within_ms;
+        if is_judged && is_off {
             wrong.push((controller, loss, our_used, our_wait));
         }
     }
