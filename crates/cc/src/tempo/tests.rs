@@ -318,8 +318,12 @@ fn a_queue_that_others_left_is_forgotten_where_none_stands_for_seconds() {
     others.look(&params, at(1), span, 0.0, true);
     assert_eq!(others.floor(), 0.1, "noise moves a queue by a tenth of a second");
     let mut others = left(0.3);
+    for _ in 0..3 {
+        others.on_drained(0.1);
+        assert_eq!(others.floor(), 0.3, "less, for once");
+    }
     others.on_drained(0.1);
-    assert_eq!(others.floor(), 0.3, "less, for once");
+    assert_eq!(others.floor(), 0.1, "of four drains the longest");
     others.on_drained(0.0);
     assert_eq!(others.floor(), 0.0, "nothing stands where less is sent");
 }
