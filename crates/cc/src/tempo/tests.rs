@@ -537,6 +537,9 @@ fn the_usual_part_of_losses_rises_slowly_and_not_beyond_a_fifth() {
     assert_eq!(verdicts(&mut losses, &[(60.0, false); 3])[2], Verdict::NotForRate);
     assert_eq!(losses.usual, params.usual_loss_most);
     let mut losses = Losses::NONE;
+    let judged = losses.count(&params, &signals(1000), &lost(19.0, 15.0), false);
+    assert_eq!(judged, Verdict::Usual, "of so few nothing is known");
+    let mut losses = Losses::NONE;
     let judged = losses.count(&params, &signals(1000), &lost(25.0, 4.0), false);
     assert_eq!(judged, Verdict::Usual, "it may be chance");
     assert!((losses.usual - 0.1 * params.loss_margin / 4.0).abs() < 1e-12, "{}", losses.usual);
