@@ -60,6 +60,13 @@ struct Seen {
     settled: bool,
 }
 
+impl Seen {
+    /// Whether hardly any queue stands, ours or not.
+    fn is_drained(&self) -> bool {
+        self.standing <= DRAINED * self.limit
+    }
+}
+
 /// A drain that goes on.
 #[derive(Clone, Copy, Debug)]
 struct Drain {
@@ -208,6 +215,7 @@ impl Law {
             self.drain(params, signals, &Seen { arrives: carried, ..seen });
         } else if let Some(part) = lost {
             if self.losses.trials() == 1 {
+                // If they stay, the rate from before the first trial comes back.
                 self.lower(now);
             }
             self.lowered = Some(now);
@@ -254,7 +262,7 @@ impl Law {
             return;
         }
         self.drain.longest = longest;
-        let drained = standing <= DRAINED * limit;
+        let drained = seen.is_drained();
         if !drained && elapsed < 2.0 * signals.response + longest / PROGRESS {
             return;
         }
@@ -281,8 +289,7 @@ impl Law {
         counts: &Counts,
         seen: &Seen,
     ) -> Option<f64> {
-        let &Seen { standing, limit, settled, .. } = seen;
-        let stood = standing > DRAINED * limit;
+        let (settled, stood) = (seen.settled, !seen.is_drained());
         if !settled && self.phase == Phase::Drain && self.drain.is_first {
             // The queue may have been noise, and its losses are not.
             self.losses.note(counts, stood);
@@ -309,9 +316,9 @@ impl Law {
 
     /// This part of packets was lost for too high a rate.
     fn on_losses(&mut self, params: &Params, part: f64, seen: &Seen) {
-        let &Seen { standing, limit, arrives, .. } = seen;
+        let arrives = seen.arrives;
         let mut passes = self.rate * (1.0 - part);
-        if standing <= DRAINED * limit {
+        if seen.is_drained() {
             self.policer.on_lost(arrives);
             // Losses are counted from before the bucket was empty. Of the rate, media takes a part, and of that usual losses do not arrive.
             passes = passes.min(arrives / params.media_part / (1.0 - self.losses.usual));

@@ -7,10 +7,10 @@ use paceline_sim::Outcome;
 /// A bulk flow of packets of 1500 B: its controller, its start in s, and a round trip beside the link's in ms.
 type Bulk<'a> = (&'a str, u32, u32);
 
-/// Flows over a link of `mbps` with a round trip of `rtt_ms` and a queue of so many packets. Figures are from `from` s on.
-fn share(mbps: f64, rtt_ms: u32, packets: u32, flows: &[Bulk<'_>], from: u32, to: u32) -> Outcome {
+/// Flows over a link of these keys with a round trip of `rtt_ms`. Figures are from `from` s on.
+pub(crate) fn over(link: &str, rtt_ms: u32, flows: &[Bulk<'_>], from: u32, to: u32) -> Outcome {
     let mut text = format!(
-        "duration = \"{to}s\"\nwarmup = \"{from}s\"\nsample = \"1s\"\n[links.l]\nrate = \"{mbps}Mbps\"\ndelay = \"{}us\"\nqueue = {{ packets = {packets} }}\n",
+        "duration = \"{to}s\"\nwarmup = \"{from}s\"\nsample = \"1s\"\n[links.l]\n{link}\ndelay = \"{}us\"\n",
         rtt_ms * 500
     );
     for (number, (controller, start, more)) in flows.iter().enumerate() {
@@ -23,7 +23,12 @@ fn share(mbps: f64, rtt_ms: u32, packets: u32, flows: &[Bulk<'_>], from: u32, to
     run(&text)
 }
 
-fn rate(outcome: &Outcome, number: usize) -> f64 {
+/// Flows over a link of `mbps` with a queue of so many packets.
+fn share(mbps: f64, rtt_ms: u32, packets: u32, flows: &[Bulk<'_>], from: u32, to: u32) -> Outcome {
+    over(&format!("rate = \"{mbps}Mbps\"\nqueue = {{ packets = {packets} }}"), rtt_ms, flows, from, to)
+}
+
+pub(crate) fn rate(outcome: &Outcome, number: usize) -> f64 {
     flow(outcome, &format!("f{number}")).throughput_mbps.expect("it sends")
 }
 
@@ -200,8 +205,7 @@ fn copa_flows_share_equally_and_compete_beside_cubic() {
     let flow = copa(0.5, "2018");
     let outcome = share(50.0, 40, 1000, &[(&flow, 0, 0), (&flow, 10, 0), (&flow, 20, 0)], 40, 120);
     let rates: Vec<f64> = (0..3).map(|number| rate(&outcome, number)).collect();
-    let (sum, squares) = (rates.iter().sum::<f64>(), rates.iter().map(|rate| rate * rate).sum::<f64>());
-    let jain = sum * sum / (3.0 * squares);
+    let jain = outcome.summary.fairness.jain.expect("several flows");
     println!("| copa, three flows: Jain's index | at least 0.95 | {jain:.3} |");
     let beside = |profile: &str| {
         let outcome = share(10.0, 40, 67, &[("\"cubic\"", 0, 0), (&copa(0.5, profile), 0, 0)], 30, 120);

@@ -1,10 +1,11 @@
 //! PCC Vivace beside the sentences of its paper (Dong and others 2018, as quoted: no text at hand). `docs/known-results.md` has the figures; the bands
 //! were written before the first run.
 
+use crate::lineage_delay::{over, rate};
 use crate::world::{flow, link, run};
 use paceline_sim::Outcome;
 
-/// Bulk flows of packets of 1500 B, each with its controller and its start in s, over a link with a round trip of `rtt_ms`; figures are from `from` s on.
+/// Bulk flows, each with its controller and its start in s, over a link with a round trip of `rtt_ms`; figures are from `from` s on.
 fn share(
     rate: &str,
     rtt_ms: u32,
@@ -14,22 +15,8 @@ fn share(
     from: u32,
     to: u32,
 ) -> Outcome {
-    let mut text = format!(
-        "duration = \"{to}s\"\nwarmup = \"{from}s\"\nsample = \"1s\"\n[links.l]\nrate = {rate}\ndelay = \"{}us\"\nqueue = {{ packets = {packets} }}\n{more}\n",
-        rtt_ms * 500
-    );
-    for (number, (controller, start)) in flows.iter().enumerate() {
-        text += &format!(
-            "[flows.f{number}]\ntransport = \"tcp\"\nsource = {{ kind = \"bulk\" }}\npath = [\"l\"]\nreturn_delay = \"{}us\"\nstart = \"{start}s\"\n\
-             controller = {controller}\ntcp = {{ ack_every = 1, min_rto = \"200ms\" }}\n",
-            rtt_ms * 500
-        );
-    }
-    run(&text)
-}
-
-fn rate(outcome: &Outcome, number: usize) -> f64 {
-    flow(outcome, &format!("f{number}")).throughput_mbps.expect("it sends")
+    let flows: Vec<_> = flows.iter().map(|&(controller, start)| (controller, start, 0)).collect();
+    over(&format!("rate = {rate}\nqueue = {{ packets = {packets} }}\n{more}"), rtt_ms, &flows, from, to)
 }
 
 fn wait_ms(outcome: &Outcome, number: usize) -> f64 {
@@ -99,9 +86,8 @@ fn flows_converge_to_equal_shares() {
             let flows: Vec<_> = (0..count).map(|number| (controller, 10 * number)).collect();
             let outcome = share(PATH, 30, PRODUCT, "", &flows, 10 * count + 40, 10 * count + 200);
             let rates: Vec<f64> = (0..flows.len()).map(|number| rate(&outcome, number)).collect();
-            let (sum, squares) =
-                (rates.iter().sum::<f64>(), rates.iter().map(|rate| rate * rate).sum::<f64>());
-            let jain = sum * sum / (f64::from(count) * squares);
+            let (sum, jain) =
+                (rates.iter().sum::<f64>(), outcome.summary.fairness.jain.expect("several flows"));
             println!(
                 "| {controller}, {count} flows: Jain's index, part of the link | at least 0.95, 0.9 | {jain:.3}, {:.3} |",
                 sum / 100.0
