@@ -1,8 +1,10 @@
 //! The streams of a flow whose controller names one target for all of them: their limits together, and the packets of each.
 
-use crate::{DetectorConfig, FlowSetup, Limits, LossDetector, StreamChange, StreamId, StreamSet};
+use crate::{
+    Acked, DetectorConfig, FlowSetup, Limits, LossDetector, PacketsReport, StreamChange, StreamId, StreamSet,
+};
 use alloc::vec::Vec;
-use paceline_units::{Bitrate, Bytes, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 /// No rate is lower, in bit/s: it would hardly leave room for a packet a second.
 pub(crate) const LOWEST: f64 = 5e3;
@@ -106,6 +108,28 @@ impl MediaStreams {
         if self.detectors.len() <= id {
             self.detectors.resize_with(id + 1, || LossDetector::new(self.config));
         }
+    }
+
+    /// Takes a report. Of several streams, the tail of one that fell silent is lost once it is overdue by this: no report names it.
+    #[inline(always)]
+    pub(crate) fn acknowledge(&mut self, now: Time, report: &PacketsReport<'_>, overdue: TimeDelta) -> Acked {
+        match (&mut self.detectors[..], report.packets) {
+            ([detector], [packet]) if packet.stream == StreamId(0) => detector.on_packet(now, packet),
+            ([detector], _) => detector.on_report(now, report.of_stream(0)),
+            _ => self.acknowledge_all(now, report, overdue),
+        }
+    }
+
+    fn acknowledge_all(&mut self, now: Time, report: &PacketsReport<'_>, overdue: TimeDelta) -> Acked {
+        let detectors = &mut self.detectors;
+        let each = detectors.iter_mut().enumerate();
+        let acked = each.map(|(id, detector)| detector.on_report(now, report.of_stream(id)));
+        let acked = acked.reduce(Acked::and).unwrap_or_default();
+        let newest = detectors.iter().map(LossDetector::newest_acked_sent).max().unwrap_or(Time::ZERO);
+        let release = |detector: &mut LossDetector| {
+            detector.release_tail(now, newest - overdue - detector.reorder_window())
+        };
+        acked.and(detectors.iter_mut().map(release).reduce(Acked::and).unwrap_or_default())
     }
 
     /// The packets of a stream that joined or sent some.

@@ -194,6 +194,18 @@ impl Silence {
         !self.outage && self.unclear.tells_path(now, sent)
     }
 
+    /// Whether the fate of each packet does.
+    #[inline]
+    pub fn is_clear(&self, now: Time) -> bool {
+        !self.outage && now >= self.unclear.until()
+    }
+
+    /// The interval at which reports are expected.
+    #[inline]
+    pub fn interval(&self) -> TimeDelta {
+        self.times.interval()
+    }
+
     /// The part of the controller's rate that may be used.
     #[inline]
     pub fn factor(&self) -> f64 {

@@ -5,7 +5,7 @@ use super::ScreamV2;
 use super::drift::Remedy;
 use super::queue_delay::Sample;
 use super::ref_wnd::{Event, Input, max_allowed};
-use crate::{Acked, LossDetector, PacketsReport, Status, StreamId};
+use crate::{Acked, PacketsReport, Status};
 use paceline_units::{Time, TimeDelta};
 
 /// Between two samples of the delay's history for competing flows, as in SCReAM v1.
@@ -20,7 +20,8 @@ impl ScreamV2 {
         let frame = self.media.period().min(LONGEST_FRAME);
         let round = self.srtt().max(self.params.virtual_rtt).max(frame);
         self.flight.on_report(now, round, self.in_flight.as_u64());
-        let acked = self.acknowledge(now, report);
+        let acked = self.streams.acknowledge(now, report, self.silence.interval());
+        self.in_flight = self.streams.in_flight();
         if self.silence.is_interrupted() {
             self.resume(now, &acked);
         }
@@ -36,33 +37,6 @@ impl ScreamV2 {
         self.rested = self.wnd.is_rested(now, self.params.pacing_rest);
         self.silence.plan(srtt);
         self.set_sending();
-    }
-
-    /// Acknowledgements and losses of all streams.
-    fn acknowledge(&mut self, now: Time, report: &PacketsReport<'_>) -> Acked {
-        let acked = match (self.streams.detectors(), report.packets) {
-            ([detector], [packet]) if packet.stream == StreamId(0) => detector.on_packet(now, packet),
-            ([detector], _) => detector.on_report(now, report.of_stream(0)),
-            (detectors, _) => {
-                let each = detectors.iter_mut().enumerate();
-                let acked = each.map(|(id, detector)| detector.on_report(now, report.of_stream(id)));
-                let acked = acked.reduce(Acked::and).unwrap_or_default();
-                acked.and(self.release_tails(now))
-            }
-        };
-        self.in_flight = self.streams.in_flight();
-        acked
-    }
-
-    /// The tails of streams that fell silent: the reports on other streams show that theirs is overdue.
-    fn release_tails(&mut self, now: Time) -> Acked {
-        let detectors = self.streams.detectors();
-        let newest = detectors.iter().map(LossDetector::newest_acked_sent).max();
-        let (newest, overdue) = (newest.unwrap_or(Time::ZERO), self.silence.interval());
-        let release = |detector: &mut LossDetector| {
-            detector.release_tail(now, newest - overdue - detector.reorder_window())
-        };
-        detectors.iter_mut().map(release).reduce(Acked::and).unwrap_or_default()
     }
 
     /// Round trip and queue delay, where the newest packet tells of the path.

@@ -85,18 +85,11 @@ impl Tempo {
     }
 
     fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) {
-        let mut newest = None;
-        for packet in report.packets {
-            let Some(detector) = self.streams.reported_of(packet.stream) else { continue };
-            let acked = detector.on_packet(now, packet);
-            let tells_path = self.silence.tells_path(now, packet.sent);
-            self.path.on_packet(now, &acked, tells_path);
-            if tells_path {
-                newest = newest.max(acked.newest.map(|(sent, _)| sent));
-            }
-        }
-        self.path.settle();
-        if let Some(sent) = newest {
+        let acked = self.streams.acknowledge(now, report, self.silence.interval());
+        let told = self.path.on_arrivals(now, report.packets, &self.silence);
+        let tells_path = |sent| self.silence.tells_path(now, sent);
+        self.path.on_acked(&acked, told, report.packets.last().is_some_and(|last| tells_path(last.sent)));
+        if let Some((sent, _)) = acked.newest.filter(|(sent, _)| tells_path(*sent)) {
             let sample = now - sent;
             if !sample.is_negative() {
                 self.round_trip.sample(sample);

@@ -4,9 +4,10 @@ use super::Params;
 use super::frames::Frames;
 use super::recent::Gaps;
 use super::trains::Trains;
-use crate::Acked;
-use crate::queue_delay::{History, QueueDelay};
+use crate::queue_delay::{History, Measured, QueueDelay};
+use crate::silence::Silence;
 use crate::utility::delivery::Delivery;
+use crate::{Acked, PacketResult, Status};
 use paceline_units::{Bytes, Time, TimeDelta};
 
 /// The span of the standing queue has so many samples at most.
@@ -43,6 +44,38 @@ impl Counts {
     }
 }
 
+/// Packets that arrived within the spacing of samples: they tell of the path as one.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    /// When the first arrived.
+    first: Time,
+    /// When the packet of the smallest delay left and arrived, and the last one.
+    least: (Time, Time),
+    last: (Time, Time),
+    bytes: u64,
+}
+
+impl Group {
+    /// No packet.
+    const NONE: Group = Group {
+        first: Time::ZERO,
+        least: (Time::ZERO, Time::ZERO),
+        last: (Time::ZERO, Time::ZERO),
+        bytes: 0,
+    };
+
+    /// Another packet arrived.
+    #[inline]
+    fn join(&mut self, sent: Time, arrived: Time, bytes: u64) {
+        let (least_sent, least_arrived) = self.least;
+        if arrived.wrapping_since(sent) < least_arrived.wrapping_since(least_sent) {
+            self.least = (sent, arrived);
+        }
+        self.last = (sent, arrived);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+}
+
 /// The path of a flow, as far as reports have told of it.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
@@ -52,6 +85,8 @@ pub(super) struct Path {
     /// How long a queue stands that counts, and how far samples of it are apart.
     span: TimeDelta,
     spacing: TimeDelta,
+    /// When the newest packet left that was told of, and the number behind its own.
+    told: (Time, u64),
     delivery: Delivery,
     /// The first arrival, from which seconds count.
     zero: Option<Time>,
@@ -70,6 +105,7 @@ impl Path {
             newest: Time::ZERO,
             span: TimeDelta::ZERO,
             spacing: TimeDelta::ZERO,
+            told: (Time::ZERO, 0),
             delivery: Delivery::new(),
             zero: None,
             counts: Counts::NONE,
@@ -81,44 +117,89 @@ impl Path {
         path
     }
 
-    /// A packet of a report that came at `now`, as the loss detector took it.
-    #[inline]
-    pub(super) fn on_packet(&mut self, now: Time, acked: &Acked, tells_path: bool) {
-        if let Some((sent, arrived)) = acked.newest {
-            self.on_arrival(now, sent, arrived, tells_path, acked.presumed);
-        } else if acked.presumed > Bytes::ZERO {
-            self.delivery.on_late(acked.presumed.as_bits_f64());
+    /// Packets that arrived, as a report of `now` tells. Those count that were sent behind all before; answers their bytes.
+    #[inline(always)]
+    pub(super) fn on_arrivals(&mut self, now: Time, packets: &[PacketResult], silence: &Silence) -> Bytes {
+        let (is_clear, spacing) = (silence.is_clear(now), self.spacing.as_nanos() as u64);
+        let (mut newest, mut behind) = self.told;
+        let (mut told, mut group) = (0, Group::NONE);
+        for &PacketResult { sequence, sent, size, status, .. } in packets {
+            let Status::Received { arrived, .. } = status else { continue };
+            if sent < newest || sent == newest && sequence < behind {
+                continue;
+            }
+            (newest, behind) = (sent, sequence.wrapping_add(1));
+            let bytes = size.as_u64();
+            told = bytes.saturating_add(told);
+            let (Some(arrived), true) = (arrived, is_clear) else {
+                self.take(now, &core::mem::replace(&mut group, Group::NONE));
+                self.take_alone(now, (sent, arrived), bytes, silence);
+                continue;
+            };
+            if group.bytes > 0 && (arrived.wrapping_since(group.first).as_nanos() as u64) < spacing {
+                group.join(sent, arrived, bytes);
+            } else {
+                self.take(now, &group);
+                group = Group { first: arrived, least: (sent, arrived), last: (sent, arrived), bytes };
+            }
         }
-        if tells_path {
-            self.counts.delivered += if acked.presumed > Bytes::ZERO { 1.0 } else { 0.0 };
-            self.counts.marked += if acked.delivered_ce > Bytes::ZERO { 1.0 } else { 0.0 };
-            self.counts.lost += f64::from(acked.lost) - f64::from(acked.spurious);
+        self.take(now, &group);
+        self.told = (newest, behind);
+        self.delay.reach(u64::MAX, self.newest - self.span);
+        Bytes::new(told)
+    }
+
+    /// A packet that waited for the end of an outage tells of the clocks alone; of one whose arrival is not told the round trip counts.
+    #[cold]
+    fn take_alone(
+        &mut self,
+        now: Time,
+        (sent, arrived): (Time, Option<Time>),
+        bytes: u64,
+        silence: &Silence,
+    ) {
+        let measured = self.delay.on_arrival(now, sent, arrived);
+        if let Some(measured) = measured.filter(|_| silence.tells_path(now, sent)) {
+            self.on_delay(&measured, measured.arrived, bytes);
         }
     }
 
-    #[inline]
-    fn on_arrival(&mut self, now: Time, sent: Time, arrived: Option<Time>, tells_path: bool, size: Bytes) {
-        let Some(measured) = self.delay.on_arrival(now, sent, arrived) else { return };
-        if !tells_path {
+    /// A group is complete.
+    fn take(&mut self, now: Time, group: &Group) {
+        let &Group { least: (sent, arrived), last, bytes, .. } = group;
+        if bytes == 0 {
             return;
         }
-        if let Some(arrived) = arrived {
-            self.trains.on_arrival(sent, arrived, size.as_bits_f64());
+        self.trains.on_arrival(last.0, last.1, bytes as f64 * 8.0);
+        if let Some(measured) = self.delay.on_arrival(now, sent, Some(arrived)) {
+            self.on_delay(&measured, measured.arrived + (last.1 - arrived), bytes);
         }
+    }
+
+    /// The delay of packets of which the last arrived at `last`, by our clock.
+    #[inline]
+    fn on_delay(&mut self, measured: &Measured, last: Time, bytes: u64) {
         let arrived = measured.arrived;
         let zero = *self.zero.get_or_insert(arrived);
-        self.delivery.on_arrival((arrived - zero).as_secs_f64(), size.as_bits_f64());
+        self.delivery.on_arrival((last - zero).as_secs_f64(), bytes as f64 * 8.0);
         if self.newest - arrived > ONE_CLOCK {
             self.delay.empty_filter();
             self.newest = arrived;
         }
         self.newest = self.newest.max(arrived);
-        self.delay.filter(&measured, self.spacing);
+        self.delay.filter(measured, self.spacing);
     }
 
-    /// All packets of a report were taken.
-    pub(super) fn settle(&mut self) {
-        self.delay.reach(u64::MAX, self.newest - self.span);
+    /// The fate of packets, as the loss detector took a report; so many bytes were told as arrivals.
+    #[inline]
+    pub(super) fn on_acked(&mut self, acked: &Acked, told: Bytes, tells_path: bool) {
+        self.delivery.on_late((acked.presumed - told).as_bits_f64());
+        if !tells_path {
+            return;
+        }
+        self.counts.delivered += f64::from(acked.delivered_packets);
+        self.counts.marked += f64::from(acked.delivered_ce_packets);
+        self.counts.lost += f64::from(acked.lost) - f64::from(acked.spurious);
     }
 
     /// A queue counts that stands for so long.

@@ -71,16 +71,17 @@ impl World {
         for _ in 0..millis / GAP {
             self.millis += GAP;
             let (sent, arrived) = (at(1000 + self.millis), at(1020 + self.millis + queue(self.millis)));
-            let newest = Some((sent, Some(arrived)));
-            let acked = if lost(self.millis) {
-                Acked { lost: 1, ..Acked::default() }
-            } else {
-                let delivered_ce = if self.marked { SIZE } else { Bytes::ZERO };
-                Acked { delivered: SIZE, presumed: SIZE, delivered_ce, newest, ..Acked::default() }
-            };
             let now = arrived + TimeDelta::from_millis(20);
-            self.path.on_packet(now, &acked, true);
-            self.path.settle();
+            let lost = u32::from(lost(self.millis));
+            if lost == 0 {
+                let status = Status::Received { arrived: Some(arrived), ecn: Ecn::NotEct };
+                let sequence = self.millis as u64;
+                let packet = PacketResult { stream: StreamId(0), sequence, size: SIZE, sent, status };
+                let _ = self.path.on_arrivals(now, &[packet], &Silence::new(0.0));
+            }
+            let delivered_ce_packets = u32::from(self.marked && lost == 0);
+            let acked = Acked { delivered_packets: 1 - lost, delivered_ce_packets, lost, ..Acked::default() };
+            self.path.on_acked(&acked, Bytes::ZERO, true);
             let World { in_flight, l4s, response, .. } = *self;
             let signals = Signals { now, in_flight, l4s, response, ..signals(0) };
             self.law.update(&self.params, &signals, &mut self.path);
@@ -677,7 +678,7 @@ fn a_flow_of_which_nothing_is_heard_shares_nothing() {
 #[test]
 fn a_lost_packet_that_turns_up_is_none() {
     let mut path = Path::new(&Params::default());
-    path.on_packet(at(1), &Acked { lost: 3, ..Acked::default() }, true);
-    path.on_packet(at(2), &Acked { spurious: 1, presumed: SIZE, ..Acked::default() }, true);
+    path.on_acked(&Acked { lost: 3, ..Acked::default() }, Bytes::ZERO, true);
+    path.on_acked(&Acked { spurious: 1, delivered_packets: 1, ..Acked::default() }, Bytes::ZERO, true);
     assert_eq!(path.take_counts().lost, 2.0);
 }

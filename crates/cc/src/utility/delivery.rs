@@ -57,8 +57,9 @@ impl Delivery {
     /// than `fewest` bits. Absent if not so much has arrived.
     pub(crate) fn rate(&self, span: f64, fewest: f64) -> Option<f64> {
         let span = span.min(REMEMBERED);
-        let is_enough = |&&(at, bits): &&(f64, f64)| self.latest - at >= span && self.bits - bits >= fewest;
-        let &(at, bits) = self.marks.iter().rev().find(is_enough)?;
+        // Marks rise in time and in bits.
+        let is_enough = |&(at, bits): &(f64, f64)| self.latest - at >= span && self.bits - bits >= fewest;
+        let &(at, bits) = self.marks.get(self.marks.partition_point(is_enough).checked_sub(1)?)?;
         let elapsed = self.latest - at;
         (elapsed > 0.0).then(|| (self.bits - bits) / elapsed)
     }
