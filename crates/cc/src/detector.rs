@@ -36,6 +36,8 @@ pub struct Acked {
     pub delivered_packets: u32,
     /// Bytes that arrived, and bytes that left the flight without a verdict since no report named them, once each.
     pub presumed: Bytes,
+    /// Those of these that left the flight without a verdict.
+    pub unreported: Bytes,
     /// Bytes that arrived and were marked CE, once each: CE that a later report tells counts with that report.
     pub delivered_ce: Bytes,
     /// Number of these packets.
@@ -56,6 +58,7 @@ impl Acked {
             delivered: self.delivered + other.delivered,
             delivered_packets: self.delivered_packets + other.delivered_packets,
             presumed: self.presumed + other.presumed,
+            unreported: self.unreported + other.unreported,
             delivered_ce: self.delivered_ce + other.delivered_ce,
             delivered_ce_packets: self.delivered_ce_packets + other.delivered_ce_packets,
             newest: self.newest.max(other.newest),
@@ -213,9 +216,10 @@ impl LossDetector {
     fn settle(&mut self, now: Time, mut acked: Acked) -> Acked {
         self.in_flight = self.in_flight.saturating_sub(acked.newly_acked.as_u64());
         if self.undecided < self.acked_end {
-            let (lost, presumed) = self.decide(now);
+            let (lost, unreported) = self.decide(now);
             acked.lost += lost;
-            acked.presumed += presumed;
+            acked.presumed += unreported;
+            acked.unreported = unreported;
         }
         acked
     }
@@ -264,8 +268,8 @@ impl LossDetector {
         if self.undecided == self.acked_end {
             return Acked { lost, ..Acked::default() };
         }
-        let (decided, presumed) = self.decide(now);
-        Acked { lost: lost + decided, presumed, ..Acked::default() }
+        let (decided, unreported) = self.decide(now);
+        Acked { lost: lost + decided, presumed: unreported, unreported, ..Acked::default() }
     }
 
     #[inline(always)]

@@ -46,6 +46,7 @@ const LOST: Acked = Acked {
     delivered: Bytes::ZERO,
     delivered_packets: 0,
     presumed: Bytes::ZERO,
+    unreported: Bytes::ZERO,
     delivered_ce: Bytes::ZERO,
     delivered_ce_packets: 0,
     newest: None,

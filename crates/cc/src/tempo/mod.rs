@@ -86,7 +86,7 @@ impl Tempo {
 
     fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) {
         let acked = self.streams.acknowledge(now, report, self.silence.interval());
-        let told = self.path.on_arrivals(now, report.packets, &self.silence);
+        let told = self.path.on_arrivals(now, report.packets, acked.unreported, &self.silence);
         let tells_path = |sent| self.silence.tells_path(now, sent);
         self.path.on_acked(&acked, told, report.packets.last().is_some_and(|last| tells_path(last.sent)));
         if let Some((sent, _)) = acked.newest.filter(|(sent, _)| tells_path(*sent)) {

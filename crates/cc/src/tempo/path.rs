@@ -117,19 +117,26 @@ impl Path {
         path
     }
 
-    /// Packets that arrived, as a report of `now` tells. Those count that were sent behind all before; answers their bytes.
+    /// Packets that arrived, as a report of `now` tells. Those count that were sent behind all before; answers their bytes. Before the first of them
+    /// so many bytes arrived of which no report told.
     #[inline(always)]
-    pub(super) fn on_arrivals(&mut self, now: Time, packets: &[PacketResult], silence: &Silence) -> Bytes {
+    pub(super) fn on_arrivals(
+        &mut self,
+        now: Time,
+        packets: &[PacketResult],
+        unreported: Bytes,
+        silence: &Silence,
+    ) -> Bytes {
         let (is_clear, spacing) = (silence.is_clear(now), self.spacing.as_nanos() as u64);
         let (mut newest, mut behind) = self.told;
-        let (mut told, mut group) = (0, Group::NONE);
+        let (mut told, mut before, mut group) = (0, unreported.as_u64(), Group::NONE);
         for &PacketResult { sequence, sent, size, status, .. } in packets {
             let Status::Received { arrived, .. } = status else { continue };
             if sent < newest || sent == newest && sequence < behind {
                 continue;
             }
             (newest, behind) = (sent, sequence.wrapping_add(1));
-            let bytes = size.as_u64();
+            let bytes = size.as_u64().saturating_add(core::mem::take(&mut before));
             told = bytes.saturating_add(told);
             let (Some(arrived), true) = (arrived, is_clear) else {
                 self.take(now, &core::mem::replace(&mut group, Group::NONE));

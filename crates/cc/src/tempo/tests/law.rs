@@ -50,7 +50,7 @@ impl World {
                 let status = Status::Received { arrived: Some(arrived), ecn: Ecn::NotEct };
                 let sequence = self.millis as u64;
                 let packet = PacketResult { stream: StreamId(0), sequence, size: SIZE, sent, status };
-                let _ = self.path.on_arrivals(now, &[packet], &Silence::new(0.0));
+                let _ = self.path.on_arrivals(now, &[packet], Bytes::ZERO, &Silence::new(0.0));
             }
             let delivered_ce_packets = u32::from(self.marked && lost == 0);
             let acked = Acked { delivered_packets: 1 - lost, delivered_ce_packets, lost, ..Acked::default() };
