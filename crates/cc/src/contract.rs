@@ -265,6 +265,10 @@ pub trait Controller {
         Update::none()
     }
 
+    /// Assignments come from an exchange of rates (RFC 8699) from now on, over a transport that repairs all losses of a window at once.
+    /// A controller whose flight may fall short of an assignment makes up for that; others change nothing.
+    fn on_rates_exchanged(&mut self) {}
+
     /// Coupling replaces this controller's rate or window, upwards too. Each controller documents what it overwrites. The times from
     /// which it counts to its next increase or decrease are never overwritten: with n flows assignments come n times as often as its
     /// own updates.

@@ -26,6 +26,7 @@ macro_rules! forward_rare {
             (&mut self) on_stream(now: Time, stream: StreamId, change: StreamChange) -> Update;
             (&mut self) on_marking(now: Time, marking: Marking) -> Update;
             (&mut self) on_opened(now: Time, rtt: TimeDelta) -> Update;
+            (&mut self) on_rates_exchanged() -> ();
             (&mut self) assign(now: Time, assigned: Assigned) -> Update;
             (&self) next_timeout() -> Option<(Time, TimeoutReason)>;
             (&mut self) on_timeout(now: Time) -> Update;

@@ -58,6 +58,7 @@ pub mod scream_v2;
 pub mod sctp;
 mod session;
 pub mod shared_bottleneck;
+mod shortfall;
 mod silence;
 mod spread;
 pub mod tempo;

@@ -78,6 +78,10 @@ impl Controller for Shifted {
         self.inner.rules_recovery()
     }
 
+    fn on_rates_exchanged(&mut self) {
+        self.inner.on_rates_exchanged();
+    }
+
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
         self.inner.assign(now + self.by, assigned)
     }

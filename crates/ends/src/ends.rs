@@ -153,6 +153,10 @@ pub trait SendingEnd {
     /// outside.
     fn set_limits(&mut self, now: Time, limits: &Limits);
 
+    /// Assignments come from an exchange of rates: the controller hears of it ([`Controller::on_rates_exchanged`]) where the transport
+    /// repairs all losses of a window at once.
+    fn exchange_rates(&mut self) {}
+
     /// Coupling replaces what the controller steers by ([`Controller::assign`]).
     fn assign(&mut self, now: Time, assigned: Assigned);
 

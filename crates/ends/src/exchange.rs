@@ -29,6 +29,9 @@ pub trait CoupledEnds {
         assigned
     }
 
+    /// The flow begins to share by an exchange of rates ([`paceline_cc::Controller::on_rates_exchanged`]).
+    fn exchanges_rates(&mut self, _flow: usize) {}
+
     /// Replaces what the controller of a flow steers by, and lets the flow send what it may now.
     fn assign(&mut self, now: Time, flow: usize, assigned: Assigned);
 }
@@ -223,6 +226,9 @@ impl Exchange {
         let (taken, priority) = (known.taken, known.priority);
         let update = FlowUpdate { flow: FlowId(flow as u32), own, taken, desired, rtt, priority };
         let group = &mut self.groups[known.group];
+        if taken.is_none() && group.exchanges_rates() {
+            ends.exchanges_rates(flow);
+        }
         let answer = if taken.is_none() { group.join(now, &update) } else { group.update(now, &update) };
         self.assignments.clear();
         self.assignments.extend_from_slice(answer);

@@ -493,6 +493,10 @@ impl<C: Controller> SendingEnd for SctpSender<C> {
         self.aim_by_window(now);
     }
 
+    fn exchange_rates(&mut self) {
+        self.controller.on_rates_exchanged();
+    }
+
     fn assign(&mut self, now: Time, assigned: Assigned) {
         self.burst = 0;
         let update = self.controller.assign(now, assigned);

@@ -91,6 +91,11 @@ impl AnyFlow {
         each_flow!(self, flow => flow.sender().delay_summary())
     }
 
+    /// Assignments come from an exchange of rates.
+    pub fn exchange_rates(&mut self) {
+        each_flow!(self, flow => flow.exchange_rates());
+    }
+
     /// Coupling replaces what the controller steers by; what may leave now leaves.
     pub fn assign(&mut self, now: Time, assigned: Assigned, net: &mut Net) {
         each_flow!(self, flow => flow.assign(now, assigned, net));

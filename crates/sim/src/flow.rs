@@ -376,6 +376,11 @@ impl<E: Ends> Flow<E> {
         }
     }
 
+    /// Assignments come from an exchange of rates.
+    pub fn exchange_rates(&mut self) {
+        self.sender.end_mut().exchange_rates();
+    }
+
     /// Coupling replaces what the controller steers by; what may leave now leaves.
     pub fn assign(&mut self, now: Time, assigned: Assigned, net: &mut Net) {
         self.sender.end_mut().assign(now, assigned);

@@ -163,6 +163,10 @@ impl CoupledEnds for HostEnds<'_, '_> {
         self.flow(place).delay_summary().copied()
     }
 
+    fn exchanges_rates(&mut self, place: usize) {
+        self.flows[self.numbers[place]].exchange_rates();
+    }
+
     fn assign(&mut self, now: Time, place: usize, assigned: Assigned) {
         self.flows[self.numbers[place]].assign(now, assigned, self.net);
     }

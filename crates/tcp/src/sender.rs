@@ -436,6 +436,12 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
         }
     }
 
+    fn exchange_rates(&mut self) {
+        if self.config.recovery.is_selective() {
+            self.controller.on_rates_exchanged();
+        }
+    }
+
     fn assign(&mut self, now: Time, assigned: Assigned) {
         self.rests = false;
         let update = self.controller.assign(now, assigned);

@@ -136,6 +136,7 @@ impl Law for CopaLaw {
     type Note = f64;
 
     const MARKS: Marks = Marks::Ignored;
+    const LEAVES_ASSIGNMENTS: bool = false;
 
     fn new(params: &Params, _window: &mut Window) -> CopaLaw {
         CopaLaw {

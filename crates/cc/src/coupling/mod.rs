@@ -231,6 +231,19 @@ macro_rules! couplings {
     };
 }
 
+impl AnyCoupling {
+    /// Whether assignments are parts of a sum of rates that every update shares anew (RFC 8699 section 5.3). Ensembles share windows, and the
+    /// passive exchange answers a flow alone.
+    pub fn exchanges_rates(&self) -> bool {
+        match self {
+            AnyCoupling::Active(_) | AnyCoupling::Conservative(_) => true,
+            AnyCoupling::Passive(_) | AnyCoupling::Etcp(_) | AnyCoupling::Efcm(_) | AnyCoupling::Cm(_) => {
+                false
+            }
+        }
+    }
+}
+
 couplings! {
     /// Active flow state exchange: every update shares the sum of all rates anew, by priority
     Active("active", ActiveParams),

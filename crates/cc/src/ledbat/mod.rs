@@ -54,6 +54,8 @@ impl Law for LedbatLaw {
     type Params = Params;
     type Note = ();
 
+    const LEAVES_ASSIGNMENTS: bool = false;
+
     fn new(params: &Params, window: &mut Window) -> LedbatLaw {
         let first = (params.init_cwnd as f64 * window.mss).min(window.initial);
         window.set(first);

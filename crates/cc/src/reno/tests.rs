@@ -252,6 +252,26 @@ fn an_assignment_lowers_a_window_in_recovery_and_does_not_raise_it() {
     assert_eq!(flow.cwnd(), 60.0);
 }
 
+/// Under an exchange of rates the group's answer to a loss replaces the flow's own, up to the window that was there before. After a timeout
+/// the window stands still until the losses are repaired.
+#[test]
+fn an_exchange_of_rates_raises_a_window_in_recovery_no_higher_than_it_was() {
+    let assigned = |flow: &mut Flow<RenoLaw>, packets| {
+        let _ = flow.sender.assign(flow.now, crate::Assigned::Window(lost(packets)));
+        flow.cwnd()
+    };
+    let mut flow = make("rfc5681", 10).avoiding(40);
+    flow.sender.on_rates_exchanged();
+    let _ = flow.sender.on_recovery(flow.now, Recovery::Entered { lost: lost(1) });
+    for (given, taken) in [(21, 21.0), (41, 21.0), (18, 18.0), (40, 40.0)] {
+        assert_eq!(assigned(&mut flow, given), taken);
+    }
+    let _ = flow.sender.on_recovery(flow.now, Recovery::Left);
+    assert_eq!(assigned(&mut flow, 60), 60.0);
+    let _ = flow.sender.on_recovery(flow.now, Recovery::TimedOut);
+    assert_eq!(assigned(&mut flow, 20), 1.0);
+}
+
 /// RFC 8699 section 6.2: small steps that add up are a burst like a jump. A window that is full has room for few packets.
 #[test]
 fn what_assignments_give_room_for_is_spaced() {

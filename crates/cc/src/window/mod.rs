@@ -83,6 +83,10 @@ pub trait Law: Sized {
     /// Whether the law goes on from the window as it finds it. Where not, every assignment is told to the law.
     const WINDOW_IS_STATE: bool = true;
 
+    /// Whether an assigned window stands until the law grows or reduces it. Where not, the law brings it to a bound of its own, of its
+    /// flight or of its rate, within some round trips: what it is given beyond an assignment would be lost or count twice.
+    const LEAVES_ASSIGNMENTS: bool = true;
+
     /// Whether the law's window is what may be under way during recovery, too ([`crate::Controller::rules_recovery`]).
     const RULES_RECOVERY: bool = false;
 

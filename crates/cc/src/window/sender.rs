@@ -3,6 +3,7 @@
 use super::flight::{Flight, Sent};
 use super::{Ack, Cause, Law, Marks, Window};
 use crate::FlowSetup;
+use crate::shortfall::Shortfall;
 use crate::spread::Spread;
 use crate::{
     Assigned, CeResponse, Controller, Marking, Offered, Pacing, PacketsReport, Recovery, Report,
@@ -16,7 +17,7 @@ const STREAM: StreamId = StreamId(0);
 /// A sender with a window that follows the law `L`.
 ///
 /// `assign` overwrites window and threshold: a rate becomes the window of a round trip, once there is one. During recovery it
-/// lowers the window only. A law names itself what else it overwrites.
+/// raises the window no higher than it was before. A law names itself what else it overwrites.
 #[derive(Clone, Debug)]
 pub struct WindowSender<L: Law> {
     law: L,
@@ -32,6 +33,10 @@ pub struct WindowSender<L: Law> {
     /// End of the packets sent before the timer expired last: until they are acknowledged, the transport repairs.
     repaired_until: u64,
     spread: Spread,
+    /// Whether assignments keep the flow at its part of a sum of rates: its shortfall is made up for, and the group's answer to a loss
+    /// replaces its own.
+    keeps_its_part: bool,
+    shortfall: Shortfall,
 }
 
 impl<L: Law> WindowSender<L> {
@@ -50,6 +55,8 @@ impl<L: Law> WindowSender<L> {
             timed_out_at: None,
             repaired_until: 0,
             spread: Spread::default(),
+            keeps_its_part: false,
+            shortfall: Shortfall::default(),
         }
     }
 
@@ -91,6 +98,8 @@ impl<L: Law> WindowSender<L> {
         let first = self.flight.first();
         let mut marked_anew = false;
         let mut sampled: Option<Time> = None;
+        // Of a coupled flow: bytes delivered, each times the seconds until its acknowledgement.
+        let mut under_way = 0.0;
         for packet in report.packets.iter().filter(|packet| packet.stream == STREAM) {
             let Status::Received { ecn, .. } = packet.status else { continue };
             let Some(sent) = self.flight.on_delivered(packet.sequence) else { continue };
@@ -98,6 +107,9 @@ impl<L: Law> WindowSender<L> {
             self.law.on_delivered(&self.window, now, packet, &sent);
             ack.delivered = ack.delivered.saturating_add(sent.size);
             ack.newest = ack.newest.max(packet.sequence);
+            if self.shortfall.is_measured() {
+                under_way += sent.size as f64 * now.saturating_since(sent.at).as_secs_f64();
+            }
             if ecn.is_ce() {
                 ack.marked = ack.marked.saturating_add(sent.size);
                 marked_anew |= packet.sequence >= self.window.reduced_until;
@@ -111,7 +123,23 @@ impl<L: Law> WindowSender<L> {
         // until the timer expires again, and no loss reduces the window meanwhile.
         let held_up = self.flight.first() == first && first < self.repaired_until;
         if ack.delivered > 0 {
+            if under_way > 0.0 && !held_up {
+                self.measure_shortfall(&ack, under_way);
+            }
             self.on_ack(ack, marked_anew, held_up);
+        }
+    }
+
+    /// Packets that wait for a delayed acknowledgement are under way for longer than a round trip, and so much of the flight is not on
+    /// the path (Little's law). A flight above the window drains after a reduction, and tells nothing.
+    #[cold]
+    fn measure_shortfall(&mut self, ack: &Ack, under_way: f64) {
+        let Some(rtt) = ack.rtt.filter(|_| !self.window.recovering) else { return };
+        let (flight, delivered) = (ack.flight_before as f64, ack.delivered as f64);
+        let Window { cwnd, mss, .. } = self.window;
+        if self.window.was_used_after(ack.newest) && flight <= cwnd + mss {
+            let on_path = (rtt.as_secs_f64() * delivered / under_way).min(1.0);
+            self.shortfall.measure(cwnd, flight * on_path, delivered, mss);
         }
     }
 
@@ -284,6 +312,10 @@ impl<L: Law> Controller for WindowSender<L> {
         self.answer()
     }
 
+    fn on_rates_exchanged(&mut self) {
+        self.keeps_its_part = L::WINDOW_IS_STATE && L::LEAVES_ASSIGNMENTS;
+    }
+
     fn ce_response(&self) -> CeResponse {
         match L::MARKS {
             Marks::Ignored => CeResponse::Ignored,
@@ -292,7 +324,12 @@ impl<L: Law> Controller for WindowSender<L> {
     }
 
     fn share(&self) -> Option<Assigned> {
-        self.law.share().or(Some(Assigned::Window(Bytes::new(self.window.bytes()))))
+        let window = match self.law.share() {
+            Some(Assigned::Window(bytes)) => bytes.as_f64(),
+            Some(rate) => return Some(rate),
+            None => self.window.bytes() as f64,
+        };
+        Some(Assigned::Window(Bytes::new(libm::round(self.shortfall.share(window)) as u64)))
     }
 
     fn rules_recovery(&self) -> bool {
@@ -309,14 +346,22 @@ impl<L: Law> Controller for WindowSender<L> {
         };
         let before = self.window.cwnd;
         // After a timeout it lasts until everything is repaired that was outstanding then.
-        let recovering = self.window.recovering || self.flight.first() < self.repaired_until;
-        if L::WINDOW_IS_STATE && recovering && bytes.is_some_and(|bytes| bytes > before) {
-            // RFC 6675 section 5: nothing adds to the window before recovery is over. The sum is not lower by that.
+        let timed_out = self.flight.first() < self.repaired_until;
+        let recovering = self.window.recovering || timed_out;
+        // RFC 6675 section 5: nothing adds to the window before recovery is over. The group's answer to a loss replaces the flow's own,
+        // as long as that is no larger than the window before. The sum is not lower by what is not taken.
+        let replaced = self.before.filter(|_| self.keeps_its_part && !timed_out);
+        let most = replaced.map_or(before, |(cwnd, _)| cwnd.max(before));
+        let window = bytes.map(|bytes| self.shortfall.added_to(bytes));
+        if L::WINDOW_IS_STATE && recovering && window.is_some_and(|window| window > most) {
             return self.answer();
         }
-        if !bytes.is_some_and(|bytes| L::WINDOW_IS_STATE && self.window.follow(bytes)) {
-            if let Some(bytes) = bytes {
-                self.window.set(bytes);
+        if let Some(bytes) = bytes.filter(|_| self.keeps_its_part) {
+            self.shortfall.take(bytes);
+        }
+        if !window.is_some_and(|window| L::WINDOW_IS_STATE && self.window.follow(window)) {
+            if let Some(window) = window {
+                self.window.set(window);
                 self.window.ssthresh = self.window.cwnd;
             }
             self.law.on_assigned(&mut self.window, assigned);

@@ -411,6 +411,11 @@ impl<C: SendingCodec> SendingDriver<'_, C> {
         own.map_or(assigned, |own| self.evidence.bound(now, own, assigned, srtt))
     }
 
+    /// Assignments come from an exchange of rates.
+    pub fn exchange_rates(&mut self) {
+        self.planned.end_mut().exchange_rates();
+    }
+
     /// Replaces what the controller steers by; what may leave now leaves.
     pub fn assign(&mut self, now: Time, assigned: Assigned) {
         let now = self.reach(now);

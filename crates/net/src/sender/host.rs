@@ -64,6 +64,7 @@ forwarded! {
     mut fn flush(&mut self);
     mut fn read_into(&mut self, inbox: &mut Inbox) -> Result<bool, NetError>;
     mut fn bound(&mut self, now: Time, assigned: Assigned) -> Assigned;
+    mut fn exchange_rates(&mut self);
     mut fn assign(&mut self, now: Time, assigned: Assigned);
     mut fn coupled(&mut self, coupled: Coupled);
     mut fn fall_silent(&mut self);
@@ -105,6 +106,10 @@ impl CoupledEnds for Flows<'_> {
 
     fn bound(&mut self, now: Time, flow: usize, assigned: Assigned) -> Assigned {
         self.0[flow].bound(now, assigned)
+    }
+
+    fn exchanges_rates(&mut self, flow: usize) {
+        self.0[flow].exchange_rates();
     }
 
     fn assign(&mut self, now: Time, flow: usize, assigned: Assigned) {

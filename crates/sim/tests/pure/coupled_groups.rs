@@ -1,11 +1,12 @@
 //! Groups of three and more flows of each controller that shares, flows that pause, and flows of which nothing comes back: coupling leaves
 //! none of them worse off than flows apart, but for the bounds that each test names.
 
-use crate::coupled_pairs::{controllers, flow};
+use crate::coupled_pairs::{controllers, flow, reacting};
 use crate::world::{cells, run};
 use paceline_metrics::Summary;
 use paceline_sim::Outcome;
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
 /// A link of so many Mbit/s, with these flows, coupled by `kind` unless that is empty.
 fn world(mbps: usize, seconds: u32, queue_ms: u32, flows: &str, kind: &str) -> String {
@@ -90,11 +91,14 @@ impl Borne {
 const DRAFT: &str = "gcc\", profile = \"draft";
 const LIBWEBRTC_2012: &str = "gcc\", profile = \"libwebrtc-2012";
 
-/// The controllers, and both other profiles of GCC.
+/// These controllers, and both other profiles of GCC.
+fn with_profiles(controllers: Vec<(&'static str, &'static str)>) -> Vec<(String, &'static str)> {
+    let profiles = [DRAFT, LIBWEBRTC_2012].map(|profile| (profile, "rtp"));
+    controllers.into_iter().chain(profiles).map(|(kind, transport)| (kind.to_string(), transport)).collect()
+}
+
 fn all() -> Vec<(String, &'static str)> {
-    let named = |(kind, transport): (&str, &'static str)| (kind.to_string(), transport);
-    let profiles = [DRAFT, LIBWEBRTC_2012].map(|profile| (profile.to_string(), "rtp"));
-    controllers().into_iter().map(named).chain(profiles).collect()
+    with_profiles(controllers())
 }
 
 /// As many flows as the link has Mbit/s.
@@ -193,36 +197,49 @@ fn a_silent_flow_leaves(kind: &str) {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Three flows of priorities 1, 2 and 4: rates in Mbit/s.
-fn by_priority((controller, transport): (&str, &str), kind: &str) -> [f64; 3] {
+/// Three flows of priorities 1, 2 and 4: rates in Mbit/s, summed over links of so many Mbit/s.
+fn by_priority((controller, transport): (&str, &str), kind: &str, links: RangeInclusive<usize>) -> [f64; 3] {
     let flows: String = [("a", 1), ("b", 2), ("c", 4)]
         .map(|(name, priority)| flow(name, controller, transport, &format!("priority = {priority}")))
         .concat();
-    let summary = run(&world(10, 80, 100, &flows, kind)).summary;
-    ["a", "b", "c"].map(|name| summary.flows[name].throughput_mbps.expect("known"))
+    let mut rates = [0.0; 3];
+    for mbps in links {
+        let summary = run(&world(mbps, 80, 100, &flows, kind)).summary;
+        for (rate, name) in rates.iter_mut().zip(["a", "b", "c"]) {
+            *rate += summary.flows[name].throughput_mbps.expect("known");
+        }
+    }
+    rates
 }
 
-/// Rates are as the priorities to 3 %, and of windows as far as packets are whole: one of 16 packets that is cut to whole ones loses 3 %.
+/// Rates are as the priorities to 3 %, but for what is listed here: bounds of 2026-11-28, and of 2026-11-29 where links are summed. On one
+/// link, a pattern in which a full queue drops packets may last for the whole run and hit one flow.
 fn three_flows_follow_their_priorities(kind: &str) {
     let mut wrong = String::new();
-    for (controller, transport) in all() {
-        let rates = by_priority((&controller, transport), kind);
+    for (controller, transport) in with_profiles(reacting()) {
+        let (links, most) = match controller.as_str() {
+            "scream" | "scream-v2" | "tfrc" | "ccid3" | "nada" | "tempo" | "um" | "urcp" | "bbr3" => {
+                (10..=10, 0.03)
+            }
+            "gcc" | DRAFT | LIBWEBRTC_2012 => (10..=10, 0.03),
+            // A full queue drops more of the smallest flow.
+            "rap" => (10..=10, 0.07),
+            // Windows of some packets, of which whole ones leave, and whose shortfall is not made up for.
+            "ccid2" | "newreno" | "ledbat" => (10..=10, 0.07),
+            "tahoe" | "reno" => (10..=10, 0.13),
+            // A bandwidth beside which each flow's window has the same room for bursts.
+            "bbr" => (10..=10, 0.3),
+            // Its window goes to the rate of its delay within some round trips.
+            "copa" => (10..=10, 2.0),
+            // Trials of all are under way when one moves the sum.
+            "vivace" => (10..=10, 0.08),
+            // In a slowdown each flow has two packets, and a small window is sooner back.
+            "ledbat-pp" => (9..=13, 0.04),
+            _ => (9..=13, 0.03),
+        };
+        let rates = by_priority((&controller, transport), kind, links);
         let off = [rates[1] / rates[0] / 2.0 - 1.0, rates[2] / rates[0] / 4.0 - 1.0];
         println!("{kind} 1:2:4 {controller}: {rates:.3?} Mbit/s, off by {off:.3?}");
-        let most = match controller.as_str() {
-            "scream" | "scream-v2" | "tfrc" | "ccid3" | "nada" | "tempo" | "um" | "urcp" => 0.03,
-            "gcc" | DRAFT | LIBWEBRTC_2012 => 0.03,
-            "rap" | "ccid2" | "sack" | "dctcp" | "newreno" | "ledbat" | "ledbat-pp" => 0.07,
-            "cubic" | "prague" | "tahoe" | "reno" | "sctp" => 0.13,
-            "bbr3" => 0.03,
-            // Windows of some packets, and a bandwidth beside which each flow's window has the same room for bursts.
-            "vegas" | "bbr" => 0.3,
-            // Its window goes to the rate of its delay within some round trips.
-            "copa" => 2.0,
-            // Trials of all are under way when one moves the sum.
-            "vivace" => 0.08,
-            other => panic!("no bound for {other}"),
-        };
         if off.iter().any(|off| off.abs() > most) {
             writeln!(wrong, "{controller}: {rates:.3?} Mbit/s, off by {off:.3?}").expect("a string");
         }
