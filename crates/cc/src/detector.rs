@@ -36,7 +36,7 @@ pub struct Acked {
     pub delivered_packets: u32,
     /// Bytes that arrived, and bytes that left the flight without a verdict since no report named them, once each.
     pub presumed: Bytes,
-    /// Those of these that left the flight without a verdict.
+    /// Bytes among these that left the flight without a verdict.
     pub unreported: Bytes,
     /// Bytes that arrived and were marked CE, once each: CE that a later report tells counts with that report.
     pub delivered_ce: Bytes,

@@ -117,8 +117,8 @@ impl Path {
         path
     }
 
-    /// Packets that arrived, as a report of `now` tells. Those count that were sent behind all before; answers their bytes. Before the first of them
-    /// so many bytes arrived of which no report told.
+    /// Packets that arrived, as a report of `now` tells. A packet counts that was sent behind all before; answers their bytes. Before the first of
+    /// them `unreported` bytes arrived.
     #[inline(always)]
     pub(super) fn on_arrivals(
         &mut self,

@@ -101,6 +101,14 @@ impl<N: Copy + Default> Flight<N> {
         self.append(now, size, note);
     }
 
+    /// A packet that is not known to be delivered.
+    pub fn outstanding(&self, sequence: u64) -> Option<&Sent<N>> {
+        self.packets
+            .get(sequence)
+            .filter(|(state, _)| *state == PacketState::Outstanding)
+            .map(|(_, sent)| sent)
+    }
+
     /// The receiver has a packet; none if it was never sent, or told before.
     #[inline]
     pub fn on_delivered(&mut self, sequence: u64) -> Option<Sent<N>> {

@@ -98,8 +98,7 @@ impl<L: Law> WindowSender<L> {
         let first = self.flight.first();
         let mut marked_anew = false;
         let mut sampled: Option<Time> = None;
-        // Of a coupled flow: bytes delivered, each times the seconds until its acknowledgement.
-        let mut under_way = 0.0;
+        let under_way = if self.shortfall.is_measured() { self.under_way(now, report) } else { 0.0 };
         for packet in report.packets.iter().filter(|packet| packet.stream == STREAM) {
             let Status::Received { ecn, .. } = packet.status else { continue };
             let Some(sent) = self.flight.on_delivered(packet.sequence) else { continue };
@@ -107,9 +106,6 @@ impl<L: Law> WindowSender<L> {
             self.law.on_delivered(&self.window, now, packet, &sent);
             ack.delivered = ack.delivered.saturating_add(sent.size);
             ack.newest = ack.newest.max(packet.sequence);
-            if self.shortfall.is_measured() {
-                under_way += sent.size as f64 * now.saturating_since(sent.at).as_secs_f64();
-            }
             if ecn.is_ce() {
                 ack.marked = ack.marked.saturating_add(sent.size);
                 marked_anew |= packet.sequence >= self.window.reduced_until;
@@ -128,6 +124,17 @@ impl<L: Law> WindowSender<L> {
             }
             self.on_ack(ack, marked_anew, held_up);
         }
+    }
+
+    /// Bytes that a report says were delivered, each times the seconds until then.
+    #[cold]
+    fn under_way(&self, now: Time, report: &PacketsReport<'_>) -> f64 {
+        let received = report
+            .packets
+            .iter()
+            .filter(|packet| packet.stream == STREAM && packet.status != Status::Missing);
+        let sent = received.filter_map(|packet| self.flight.outstanding(packet.sequence));
+        sent.map(|sent| sent.size as f64 * now.saturating_since(sent.at).as_secs_f64()).sum()
     }
 
     /// Packets that wait for a delayed acknowledgement are under way for longer than a round trip, and so much of the flight is not on
