@@ -9,7 +9,7 @@
 
 use super::pace::Pace;
 use paceline_cc::shared_bottleneck::DelaySummary;
-use paceline_cc::{Assigned, FlowId, FlowUpdate, Priority};
+use paceline_cc::{AnyCoupling, Assigned, CouplingParams, FlowId, FlowUpdate, Priority};
 use paceline_ends::{Coupled, CoupledEnds, CoupledShare, PriorityStep};
 use paceline_units::{Bitrate, Time, TimeDelta};
 use paceline_wire::WireError;
@@ -136,6 +136,8 @@ pub(super) struct Terms {
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     terms: Terms,
+    /// [`AnyCoupling::exchanges_rates`] of their kind.
+    exchanges_rates: bool,
     flows: Vec<MemberFlow>,
     /// Priorities that change, the next one last.
     steps: Vec<PriorityStep>,
@@ -174,7 +176,9 @@ impl Member {
             refused: 0,
         };
         steps.sort_by(|a, b| b.at.cmp(&a.at).then(b.flow.cmp(&a.flow)));
+        let params = CouplingParams::of(&terms.kind);
         let member = Member {
+            exchanges_rates: params.is_some_and(|params| AnyCoupling::new(&params).exchanges_rates()),
             terms,
             flows: flows.iter().map(flow).collect(),
             steps,
@@ -402,6 +406,9 @@ impl Member {
         let Some(flow) = self.flows.get_mut(place) else { return };
         if flow.taken.is_none() || flow.number != state.number {
             return;
+        }
+        if flow.state.is_none() && self.exchanges_rates {
+            ends.exchanges_rates(place);
         }
         (flow.state, flow.unanswered) = (Some(state), false);
         let (own, desired, rtt) = (flow.taken, ends.desired(place), ends.srtt(place));

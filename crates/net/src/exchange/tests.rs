@@ -37,7 +37,7 @@ fn mbps(rate: Option<Assigned>) -> f64 {
 
 /// Flows whose controllers take every rate, and the newest summary of the delays of all of them.
 #[derive(Default)]
-struct Ends(Vec<Option<Assigned>>, Option<DelaySummary>);
+struct Ends(Vec<Option<Assigned>>, Option<DelaySummary>, Vec<usize>);
 
 impl CoupledEnds for Ends {
     fn share(&self, flow: usize) -> Option<Assigned> {
@@ -54,6 +54,10 @@ impl CoupledEnds for Ends {
 
     fn delay_summary(&self, _: usize) -> Option<DelaySummary> {
         self.1
+    }
+
+    fn exchanges_rates(&mut self, flow: usize) {
+        self.2.push(flow);
     }
 
     fn assign(&mut self, _: Time, flow: usize, assigned: Assigned) {
@@ -144,7 +148,11 @@ impl Machine {
         steps: Vec<PriorityStep>,
     ) -> usize {
         let member = Member::new(terms, flows, steps).expect("a group");
-        let ends = Ends(vec![Some(Assigned::Rate(Bitrate::from_bps_f64(rate * 1e6))); flows.len()], None);
+        let ends = Ends(
+            vec![Some(Assigned::Rate(Bitrate::from_bps_f64(rate * 1e6))); flows.len()],
+            None,
+            Vec::new(),
+        );
         let process = Process { id: ClientId(0), member, ends, pipe: Pipe::default() };
         self.processes.push(process);
         self.connect(now, self.processes.len() - 1);
@@ -226,6 +234,20 @@ fn flows_of_two_processes_share_by_priority() {
     assert!(close(one, 10.0 / 3.0) && close(other, 5.0 / 3.0), "{one} and {other}");
     let share = machine.share(slides).expect("it shares");
     assert!(close(share.sum.as_mbps_f64(), 5.0) && close(share.rate.as_mbps_f64(), 5.0 / 3.0), "{share:?}");
+}
+
+#[test]
+fn flows_hear_once_that_rates_are_exchanged_where_they_are() {
+    for (kind, heard) in
+        [("active", vec![0, 1]), ("conservative", vec![0, 1]), ("etcp", vec![]), ("cm", vec![])]
+    {
+        let mut machine = Machine::new();
+        let flows = [(group("call"), priority(1.0)), (group("call"), priority(2.0))];
+        let place = machine.start_flows(at(0), &flows, 2.0, kind, Vec::new());
+        machine.compute(at(100), place, 3.0);
+        machine.run(at(100), at(500));
+        assert_eq!(machine.processes[place].ends.2, heard, "{kind}");
+    }
 }
 
 /// Two processes have a flow each in two groups of one exchange: a group hears nothing of the other.
