@@ -129,6 +129,7 @@ impl Model {
             } else {
                 *state = PacketState::Unreported;
                 acked.presumed += Bytes::new(*size);
+                acked.unreported += Bytes::new(*size);
             }
         }
     }
