@@ -52,7 +52,7 @@ struct Group {
     /// When the packet of the smallest delay left and arrived, and the last one.
     least: (Time, Time),
     last: (Time, Time),
-    bytes: u64,
+    bytes: Bytes,
 }
 
 impl Group {
@@ -61,18 +61,18 @@ impl Group {
         first: Time::ZERO,
         least: (Time::ZERO, Time::ZERO),
         last: (Time::ZERO, Time::ZERO),
-        bytes: 0,
+        bytes: Bytes::ZERO,
     };
 
     /// Another packet arrived.
     #[inline]
-    fn join(&mut self, sent: Time, arrived: Time, bytes: u64) {
+    fn join(&mut self, sent: Time, arrived: Time, bytes: Bytes) {
         let (least_sent, least_arrived) = self.least;
         if arrived.wrapping_since(sent) < least_arrived.wrapping_since(least_sent) {
             self.least = (sent, arrived);
         }
         self.last = (sent, arrived);
-        self.bytes = self.bytes.saturating_add(bytes);
+        self.bytes += bytes;
     }
 }
 
@@ -129,21 +129,22 @@ impl Path {
     ) -> Bytes {
         let (is_clear, spacing) = (silence.is_clear(now), self.spacing.as_nanos() as u64);
         let (mut newest, mut behind) = self.told;
-        let (mut told, mut before, mut group) = (0, unreported.as_u64(), Group::NONE);
+        let (mut told, mut before, mut group) = (Bytes::ZERO, unreported, Group::NONE);
         for &PacketResult { sequence, sent, size, status, .. } in packets {
             let Status::Received { arrived, .. } = status else { continue };
             if sent < newest || sent == newest && sequence < behind {
                 continue;
             }
             (newest, behind) = (sent, sequence.wrapping_add(1));
-            let bytes = size.as_u64().saturating_add(core::mem::take(&mut before));
-            told = bytes.saturating_add(told);
+            let bytes = size + core::mem::take(&mut before);
+            told += bytes;
             let (Some(arrived), true) = (arrived, is_clear) else {
                 self.take(now, &core::mem::replace(&mut group, Group::NONE));
                 self.take_alone(now, (sent, arrived), bytes, silence);
                 continue;
             };
-            if group.bytes > 0 && (arrived.wrapping_since(group.first).as_nanos() as u64) < spacing {
+            if group.bytes > Bytes::ZERO && (arrived.wrapping_since(group.first).as_nanos() as u64) < spacing
+            {
                 group.join(sent, arrived, bytes);
             } else {
                 self.take(now, &group);
@@ -153,7 +154,7 @@ impl Path {
         self.take(now, &group);
         self.told = (newest, behind);
         self.delay.reach(u64::MAX, self.newest - self.span);
-        Bytes::new(told)
+        told
     }
 
     /// A packet that waited for the end of an outage tells of the clocks alone; of one whose arrival is not told the round trip counts.
@@ -162,7 +163,7 @@ impl Path {
         &mut self,
         now: Time,
         (sent, arrived): (Time, Option<Time>),
-        bytes: u64,
+        bytes: Bytes,
         silence: &Silence,
     ) {
         let measured = self.delay.on_arrival(now, sent, arrived);
@@ -174,10 +175,10 @@ impl Path {
     /// A group is complete.
     fn take(&mut self, now: Time, group: &Group) {
         let &Group { least: (sent, arrived), last, bytes, .. } = group;
-        if bytes == 0 {
+        if bytes == Bytes::ZERO {
             return;
         }
-        self.trains.on_arrival(last.0, last.1, bytes as f64 * 8.0);
+        self.trains.on_arrival(last.0, last.1, bytes.as_bits_f64());
         if let Some(measured) = self.delay.on_arrival(now, sent, Some(arrived)) {
             self.on_delay(&measured, measured.arrived + (last.1 - arrived), bytes);
         }
@@ -185,10 +186,10 @@ impl Path {
 
     /// The delay of packets of which the last arrived at `last`, by our clock.
     #[inline]
-    fn on_delay(&mut self, measured: &Measured, last: Time, bytes: u64) {
+    fn on_delay(&mut self, measured: &Measured, last: Time, bytes: Bytes) {
         let arrived = measured.arrived;
         let zero = *self.zero.get_or_insert(arrived);
-        self.delivery.on_arrival((last - zero).as_secs_f64(), bytes as f64 * 8.0);
+        self.delivery.on_arrival((last - zero).as_secs_f64(), bytes.as_bits_f64());
         if self.newest - arrived > ONE_CLOCK {
             self.delay.empty_filter();
             self.newest = arrived;

@@ -17,7 +17,8 @@ const STREAM: StreamId = StreamId(0);
 /// A sender with a window that follows the law `L`.
 ///
 /// `assign` overwrites window and threshold: a rate becomes the window of a round trip, once there is one. During recovery it
-/// raises the window no higher than it was before. A law names itself what else it overwrites.
+/// lowers the window only, or in an exchange of rates raises it no higher than it was before the loss. A law names itself what else it
+/// overwrites.
 #[derive(Clone, Debug)]
 pub struct WindowSender<L: Law> {
     law: L,
