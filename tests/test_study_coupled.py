@@ -4,6 +4,7 @@ import csv
 import math
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -98,14 +99,28 @@ def topologies(study: Study, design: str) -> set[tuple[str, ...]]:
 def test_detection_is_judged_on_topologies_that_no_threshold_was_trained_on(study: Study) -> None:
     search = load(ROOT / "studies" / "coupled-search")
     assert search.tuning is not None
-    assert (search.tuning.roles["training"], search.tuning.roles["held_out"]) == (("near",), ("far",))
+
+    def levels(factor: str, designs: Sequence[str]) -> set[str]:
+        return {
+            str(search.designs[one].point(number)[factor])
+            for one in designs
+            for number in range(len(search.designs[one]))
+        }
+
+    near, far = search.tuning.roles["training"], search.tuning.roles["held_out"]
+    assert (near, far) == (("near", "near-alike"), ("far", "far-alike"))
+    for factor in ("bottlenecks", "load"):
+        assert levels(factor, near).isdisjoint(levels(factor, far))
+    assert levels("path", near) & levels("path", far) == {"plain"}
+    assert {str(search.designs[one].seeds) for one in near}.isdisjoint(str(search.designs[one].seeds) for one in far)
+    # Nor does the study coupled judge by any of them: no level of cross-traffic, no ratio of round trips, no seed.
     judged = topologies(study, "grid-tfrc")
     assert len(judged) >= 200
     assert judged == topologies(study, "grid-scream")
-    assert topologies(search, "far") <= judged
-    # No level of cross-traffic, no ratio of round trips, no seed.
-    for place in (1, 2, 4):
-        assert {one[place] for one in topologies(search, "near")}.isdisjoint(one[place] for one in judged)
+    trained = [name.split("-") for name in levels("load", near)]
+    assert {name[0] for name in trained}.isdisjoint(one[1] for one in judged)
+    assert {name[1] for name in trained}.isdisjoint(one[2] for one in judged)
+    assert {str(search.designs[one].seeds) for one in near}.isdisjoint(one[4] for one in judged)
 
 
 def test_the_truth_is_where_paths_are_narrow(study: Study) -> None:
@@ -117,7 +132,7 @@ def test_the_truth_is_where_paths_are_narrow(study: Study) -> None:
         assert sets is not None
         for name, settings in sets.items():
             links = {"left": "100Mbps", "right": "100Mbps", **{
-                path.split(".")[1]: rate for path, rate in settings.items() if path.startswith("links.")
+                path.split(".")[1]: rate for path, rate in settings.items() if path.endswith(".rate")
             }}  # fmt: skip
             steps = {link: rate["steps"] if isinstance(rate, dict) else [["0s", rate]] for link, rate in links.items()}
             truth = settings.get("coupling.host.truth", [["0s", [["a", "b"]]]])
