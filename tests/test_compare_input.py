@@ -9,7 +9,7 @@ import paceline
 from conftest import CALL, ROOT
 from paceline import trace_files
 from paceline.comparison import conditions, grammar
-from paceline.comparison.contenders import contenders
+from paceline.comparison.contenders import OF_TRANSPORTS, contenders
 from paceline.errors import DataNotFound, ScenarioError, UsageError
 from paceline.scenario import ScenarioText
 from paceline.simulation import registry
@@ -164,6 +164,25 @@ def test_over_tcp_several_streams_become_the_first() -> None:
     assert not any("streams" in flow for flow in flows[:2])
     for text in texts:
         assert paceline.run(text, overrides={"duration": "1s", "warmup": "0s"}).summary["packets"] > 0
+
+
+@pytest.mark.parametrize(("said", "conceals"), [("feedback", "all"), ("tcp", "losses"), ("sctp", "all")])
+def test_a_receiver_that_does_not_comply_conceals_it_from_every_controller(said: str, conceals: str) -> None:
+    transport = {"feedback": "rtp"}.get(said, said)
+    controller, source = ("scream", {"kind": "cbr"}) if transport == "rtp" else ("cubic", {"kind": "bulk"})
+    flow = {
+        "transport": transport,
+        "controller": controller,
+        "source": source,
+        "path": ["l"],
+        said: {"conceals": conceals},
+    }
+    table = {"links": {"l": {"rate": "5Mbps", "queue": {"packets": 9}}}, "flows": {"a": flow}}
+    [found] = conditions.conditions([table])
+    for contender in contenders(["gcc", "cubic", "sctp"]):
+        replaced = paceline.toml.loads(found.text(contender))["flows"]["a"]
+        where = {"rtp": "feedback"}.get(contender.transport, contender.transport)
+        assert {key: replaced[key] for key in OF_TRANSPORTS if key in replaced} == {where: {"conceals": conceals}}
 
 
 def test_a_file_beside_a_scenario_is_found_from_elsewhere(tmp_path: Path) -> None:

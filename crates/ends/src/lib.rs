@@ -1,6 +1,7 @@
 //! The common part of the two ends of every transport, sans I/O: the calls that drive them, the pacer, a flow's plan, and who carries coupling out.
 //! The ends themselves are in `paceline-rtp`, `paceline-tcp`, `paceline-sctp` and `paceline-dccp`.
 
+mod conceals;
 mod desired;
 mod detection;
 mod ecn_state;
@@ -15,6 +16,7 @@ mod ranges;
 mod rto;
 mod session_group;
 
+pub use conceals::Conceals;
 pub use desired::{OfferedRate, WantedRate, window_target};
 pub use detection::Detection;
 pub use ecn_state::{EcnCounters, EcnFault, EcnState};

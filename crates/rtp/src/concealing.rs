@@ -5,34 +5,9 @@
 
 use super::packet::RtpPacket;
 use paceline_cc::{Arrival, ReceiverHalf, StreamId};
+use paceline_ends::Conceals;
 use paceline_units::Time;
 use paceline_wire::ccfb::{ArrivalReport, Feedback};
-
-paceline_units::names! {
-    /// The facts that a receiver's reports conceal.
-    pub enum Conceals {
-        /// None: the receiver complies.
-        Nothing = "nothing",
-        /// Losses: each packet is said to have come.
-        Losses = "losses",
-        /// Marks: no packet is said to have been marked CE.
-        Marks = "marks",
-        /// Both.
-        All = "all",
-    }
-}
-
-impl Conceals {
-    /// Whether each packet is said to have come.
-    pub(super) fn losses(self) -> bool {
-        matches!(self, Conceals::Losses | Conceals::All)
-    }
-
-    /// Whether no packet is said to have been marked.
-    pub(super) fn marks(self) -> bool {
-        matches!(self, Conceals::Marks | Conceals::All)
-    }
-}
 
 /// More missing packets in a row are no loss but a new beginning.
 const LONGEST_GAP: u64 = 1000;

@@ -1,7 +1,7 @@
 //! When and how the receiver of a flow reports.
 
 use super::clock::{ClockSteps, ReceiverClock};
-use super::concealing::Conceals;
+use paceline_ends::Conceals;
 use paceline_units::param::Reason as Idle;
 use paceline_units::{Time, TimeDelta, params};
 use paceline_wire::FeedbackFormat;

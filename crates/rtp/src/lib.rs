@@ -50,7 +50,6 @@ pub mod udp;
 
 pub use breaker::{Broken, CircuitBreakers};
 pub use clock::{ClockStep, ClockSteps, ReceiverClock};
-pub use concealing::Conceals;
 pub use config::{SenderConfig, SenderCounters, StreamConfig};
 pub use delays::DelayReport;
 pub use ecn::EcnChecks;

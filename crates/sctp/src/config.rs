@@ -2,6 +2,7 @@
 
 use super::SCTP_HEADER;
 use paceline_cc::FlowSetup;
+use paceline_ends::Conceals;
 use paceline_units::{Bytes, Stack, TimeDelta, names, params};
 
 names! {
@@ -39,6 +40,7 @@ params! {
         hb_interval: TimeDelta = TimeDelta::from_secs(30), in 1e-3, 1e6, "RFC 9260 16 (HB.interval), no text at hand", "Time between HEARTBEATs on an idle path, beside a retransmission timeout";
         hb_jitter: f64 = 0.5, in 0.0, 1.0, "RFC 9260 8.3, no text at hand", "Part of a retransmission timeout by which HEARTBEATs are early or late, drawn evenly";
         association_max_retrans: u32 = 10, in 0.0, 1e6, "RFC 9260 16 (Association.Max.Retrans), no text at hand", "Timeouts and unanswered HEARTBEATs in a row that the association survives";
+        conceals: Conceals = Conceals::Nothing, "RFC 9743 7.6", "A receiver that does not comply conceals `losses` or `all`: it acknowledges missing chunks with the ones behind them, and messages wait for no other. `marks` changes nothing, for no packet is ECN-capable";
     }
     ordered min_rto <= max_rto;
 }

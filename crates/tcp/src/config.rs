@@ -1,6 +1,7 @@
 //! Configuration of a TCP connection.
 
 use paceline_cc::{EcnEcho, FlowSetup, RecoveryKind};
+use paceline_ends::Conceals;
 use paceline_units::{Bytes, Ecn, Stack, TimeDelta, names, params};
 
 names! {
@@ -49,6 +50,7 @@ params! {
         impatient: bool = true, "RFC 6582 3.2 step 3", "With newreno: only the first partial acknowledgement restarts the timer";
         ecn_echo: EcnEcho = EcnEcho::Rfc3168, else "rfc3168; of dctcp exact, of prague accurate", "RFC 3168 6.1.3, RFC 8257 3.2, RFC 9768 3.2", "How marks are told; accurate is asked for in the handshake";
         receiver_ecn: EcnSupport = EcnSupport::Accurate, "RFC 9768 3.1.2", "With ecn_echo accurate: what the receiver knows of ECN. Where it is less, packets are ECT(0) or not ECN-capable, and marks are answered as losses are";
+        conceals: Conceals = Conceals::Nothing, "RFC 9743 7.6", "A receiver that does not comply conceals `losses`, `marks` or `all`: it acknowledges missing bytes with the ones behind them, and answers no mark";
     }
     ordered min_rto <= max_rto;
 }

@@ -222,6 +222,7 @@ impl TcpReceiver {
     /// (RFC 8257 section 3.2).
     #[inline]
     fn note_mark(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
+        let ecn = if ecn.is_ce() && self.config.conceals.marks() { self.config.ect } else { ecn };
         match self.config.ecn_echo {
             EcnEcho::Rfc3168 => {
                 if segment.flags.has(Flags::CWR) {
@@ -267,6 +268,10 @@ impl TcpReceiver {
     #[cold]
     fn store_apart(&mut self, now: Time, offset: u64, end: u64) -> Bytes {
         let begin = offset.max(self.next);
+        if self.config.conceals.losses() && end > begin {
+            self.next = end;
+            return Bytes::new(end - begin);
+        }
         let new = end.saturating_sub(begin) - self.pieces.count_in(begin, end);
         if new == 0 {
             self.duplicate = (end > offset).then_some((offset, end));

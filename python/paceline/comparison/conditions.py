@@ -37,6 +37,8 @@ DURATION, DELAY, QUEUE = "60s", "20ms", "300ms"
 """The defaults of a link that follows a recording: how long it runs, one way, drop-tail."""
 _FIXED = {"name", "seed", "links", "flows", "coupling", "rate", "path", "transport", "controller", "count"}
 """Keys that a call over a recording does not leave open."""
+_CONCEALED_AT = {"rtp": "feedback", "tcp": "tcp", "sctp": "sctp"}
+"""Where a flow of each transport says what its receiver conceals."""
 _TEMPLATE = re.compile(r"^scenario(?::\d+)?: ")
 
 
@@ -98,8 +100,12 @@ def _replace(flow: dict[str, Any], contender: Contender, limits: Mapping[str, An
         flow["bitrate"] = bitrate
     else:
         flow.pop("bitrate", None)
+    conceals = next((flow[key]["conceals"] for key in OF_TRANSPORTS if "conceals" in (flow.get(key) or {})), None)
     for key in ("record", *(key for key in OF_TRANSPORTS if key not in contender.keys)):
         flow.pop(key, None)
+    if conceals is not None and contender.transport in _CONCEALED_AT:
+        # A receiver that does not comply is a part of the condition.
+        grammar.put(flow, f"{_CONCEALED_AT[contender.transport]}.conceals", conceals)
     if "streams" in flow and (contender.transport == "tcp" or "source" in contender.flow):
         # A connection carries one stream.
         flow["source"] = next(iter(flow.pop("streams").values())).get("source")

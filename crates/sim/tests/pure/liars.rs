@@ -44,3 +44,42 @@ fn a_call_whose_marks_are_concealed_takes_more() {
     assert!(lying > 1.3 * honest, "{lying} of the link, honest {honest}");
     assert_eq!(rate("conceals = \"losses\""), honest, "nothing is lost");
 }
+
+/// A transfer of 30 s over 5 Mbit/s and 50 ms: its part of the link.
+fn transfer(transport: &str, controller: &str, link: &str, more: &str) -> f64 {
+    let outcome = run(&format!(
+        "duration = \"30s\"\nwarmup = \"10s\"\n\
+         [links.l]\nrate = \"5Mbps\"\ndelay = \"25ms\"\nqueue = {{ limit = \"300ms\" }}\n{link}\n\
+         [flows.file]\ntransport = \"{transport}\"\ncontroller = \"{controller}\"\nsource = {{ kind = \"bulk\" }}\n\
+         path = [\"l\"]\n{more}\n"
+    ));
+    flow(&outcome, "file").throughput_mbps.expect("packets arrived") / 5.0
+}
+
+/// Loss-based windows take a lossy link as if it were clean.
+#[test]
+fn a_transfer_whose_losses_are_concealed_fills_a_link_that_loses_a_fifth() {
+    for transport in ["tcp", "sctp"] {
+        let rate = |conceals| {
+            transfer(transport, "newreno", LOSSES, &format!("{transport} = {{ conceals = \"{conceals}\" }}"))
+        };
+        let (honest, lying) = (rate("nothing"), rate("losses"));
+        assert!(honest < 0.1 && lying > 0.79, "{transport}: {honest} of the link, {lying} with losses that are concealed");
+        assert_eq!(rate("all"), lying, "nothing is marked");
+    }
+}
+
+/// By each way in which a receiver tells marks: it tells of none.
+#[test]
+fn a_transfer_whose_marks_are_concealed_takes_all() {
+    let link = "mark = { kind = \"classic\", at = \"0s\", for = \"0s\" }";
+    for (controller, ecn) in [("newreno", "classic"), ("dctcp", "l4s"), ("prague", "l4s")] {
+        let rate = |conceals| {
+            let more = format!("ecn = \"{ecn}\"\ntcp = {{ conceals = \"{conceals}\" }}");
+            transfer("tcp", controller, link, &more)
+        };
+        let (honest, lying) = (rate("nothing"), rate("marks"));
+        assert!(honest < 0.9 * lying, "{controller}: {honest} of the link, {lying} with marks that are concealed");
+        assert!(lying > 0.95, "{controller}: {lying}");
+    }
+}
