@@ -177,7 +177,8 @@ def test_a_receiver_that_does_not_comply_conceals_it_from_every_controller(said:
         "path": ["l"],
         said: {"conceals": conceals},
     }
-    table = {"links": {"l": {"rate": "5Mbps", "queue": {"packets": 9}}}, "flows": {"a": flow}}
+    links = {"l": {"rate": "5Mbps", "queue": {"packets": 9}}}
+    table = {"duration": "1s", "links": links, "flows": {"a": flow}}
     [found] = conditions.conditions([table])
     for contender in contenders(["gcc", "cubic", "sctp"]):
         replaced = paceline.toml.loads(found.text(contender))["flows"]["a"]
