@@ -7,9 +7,10 @@ use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, CouplingParams, Limits, Marking, Offered,
     ReceiverHalf, ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState,
     SentPacket, SentRun, Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason,
-    TransportNeeds, Update, Verb, bbr, bbr3, bic, binomial, c4, cdg, compound, copa, cubic, dctcp, fast, fixed,
-    gaimd, gcc, highspeed, htcp, hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, rcp, reno, scalable,
-    scream, scream_v2, sctp, tempo, tfrc, um, uncontrolled, urcp, vegas, veno, vivace, westwood, xcp, yeah,
+    TransportNeeds, Update, Verb, bbr, bbr3, bic, binomial, c4, cdg, compound, copa, cubic, dctcp, fast,
+    fixed, gaimd, gcc, highspeed, htcp, hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, rcp, reno,
+    scalable, scream, scream_v2, sctp, tempo, tfrc, um, uncontrolled, urcp, vegas, veno, vivace, westwood,
+    xcp, yeah,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};

@@ -128,14 +128,16 @@ impl C4Law {
         }
     }
 
-    /// A delay is a signal of packets that left faster than the nominal rate; the text says of all.
+    /// A delay is a signal where packets left faster than the nominal rate; by the text in any state.
     fn heed_delay(&mut self, window: &Window, rtt: TimeDelta) {
         let insensitive = 1.0 - self.sensitivity();
         let part = self.params.delay_part + self.params.delay_part_insensitive * insensitive;
         let threshold = (part, self.params.delay_most.as_secs_f64());
         self.trips.sample(&self.params, rtt.as_secs_f64().max(1e-9), threshold);
         if self.trips.excess == 0.0 {
-        } else if self.state == State::Initial {
+            return;
+        }
+        if self.state == State::Initial {
             self.end_initial_if_flat(window);
         } else if self.alpha_before > 1.0 || self.params.delay_in_cruise {
             let most = part * self.trips.nominal_max;
@@ -167,7 +169,8 @@ impl C4Law {
         let pace = self.alpha * self.nominal;
         let cwnd = if known { pace * self.trips.nominal_max } else { window.initial };
         if self.state == State::Initial {
-            let half = if self.peaks(pace) { 0.5 * self.peak.rate * window.round_trip.seconds() } else { 0.0 };
+            let half =
+                if self.peaks(pace) { 0.5 * self.peak.rate * window.round_trip.seconds() } else { 0.0 };
             self.initial_cwnd = self.initial_cwnd.max(cwnd).max(half);
             return self.initial_cwnd;
         }
@@ -251,13 +254,7 @@ impl Law for C4Law {
     }
 
     #[inline]
-    fn on_delivered(
-        &mut self,
-        _window: &Window,
-        now: Time,
-        _packet: &PacketResult,
-        sent: &Sent<Self::Note>,
-    ) {
+    fn on_delivered(&mut self, _window: &Window, now: Time, _packet: &PacketResult, sent: &Sent<Self::Note>) {
         self.newest = self.newest.max(sent.at);
         self.rate.on_delivered(now, sent);
     }
@@ -284,7 +281,9 @@ impl Law for C4Law {
         self.losses.on_lost(&self.params, sequence);
         let insensitive = 1.0 - self.sensitivity();
         if self.losses.rate <= self.params.loss_threshold + self.params.loss_insensitive * insensitive {
-        } else if self.state == State::Initial {
+            return;
+        }
+        if self.state == State::Initial {
             self.initial_acks += 1;
             if self.initial_acks > self.params.initial_acks {
                 self.end_initial(window);

@@ -33,10 +33,10 @@ params! {
         sensitivity_high: Bitrate = Bitrate::from_mbps(80), in 1.0, 1e12, "draft-huitema-ccwg-c4-spec-04, Variable Sensitivity", "Nominal rate from which on it is 1";
         delay_most: TimeDelta = TimeDelta::from_millis(25), in 0.0, 10.0, "draft-huitema-ccwg-c4-spec-04, Detecting Excessive Delays", "Largest delay threshold";
         delay_part: f64 = 0.0625, in 0.0, 1.0, "draft-huitema-ccwg-c4-spec-04, Detecting Excessive Delays", "Delay threshold at sensitivity 1, over the nominal maximum of the round trip";
-        delay_part_insensitive: f64 = 0.1875, in 0.0, 1.0, "draft-huitema-ccwg-c4-spec-04, Detecting Excessive Delays", "What is added to it at sensitivity 0";
+        delay_part_insensitive: f64 = 0.1875, in 0.0, 1.0, "draft-huitema-ccwg-c4-spec-04, Detecting Excessive Delays", "Addition to it at sensitivity 0";
         delay_in_cruise: bool = false, "picoquic d199d45, c4.c (c4_handle_rtt_excess); yes in draft-huitema-ccwg-c4-spec-04", "Round trips are a signal also where the pace of the round trip before was no faster than the nominal rate";
         loss_threshold: f64 = 0.02, in 0.0, 1.0, "draft-huitema-ccwg-c4-spec-04, Detecting Excessive Losses", "Loss threshold at sensitivity 1";
-        loss_insensitive: f64 = 0.5, in 0.0, 1.0, "draft-huitema-ccwg-c4-spec-04, Detecting Excessive Losses", "What is added to it at sensitivity 0";
+        loss_insensitive: f64 = 0.5, in 0.0, 1.0, "draft-huitema-ccwg-c4-spec-04, Detecting Excessive Losses", "Addition to it at sensitivity 0";
         loss_gain: f64 = 0.0625, in 0.001, 1.0, "draft-huitema-ccwg-c4-spec-04, Detecting Excessive Losses", "Weight of a packet in the smoothed loss rate";
         ce_threshold: f64 = 0.09375, in 0.001, 1.0, "draft-huitema-ccwg-c4-spec-04, Detecting Excessive CE Marks", "Threshold of marks at sensitivity 1; twice that at 0";
         ce_gain: f64 = 0.0625, in 0.001, 1.0, "draft-huitema-ccwg-c4-spec-04, Detecting Excessive CE Marks", "Weight of an acknowledgement in the ratio of marks";
@@ -45,7 +45,7 @@ params! {
         beta_loss_insensitive: f64 = 0.5, in 0.0, 1.0, "picoquic d199d45, c4.c (c4_notify_congestion); 1 in draft-huitema-ccwg-c4-spec-04", "Part of it that a loss takes at sensitivity 0";
         congestions: u64 = 2, in 1.0, 1000.0, "draft-huitema-ccwg-c4-spec-04 and after, Reaction to persistent congestion", "Recoveries in a row with congestion after which the nominal rate is the recent maximum";
         trim: f64 = 0.0, in 0.0, 1.0, "draft-huitema-ccwg-c4-spec-04 and after, Trimming an overestimated nominal rate", "Part of the way to the recent maximum that the nominal rate goes when a probe was used and brought nothing";
-        restarts: u64 = 1, in 0.0, 1e9, "picoquic d199d45, c4.c (c4_handle_ack); draft-huitema-ccwg-c4-spec-02", "How often high jitter makes C4 initial again";
+        restarts: u64 = 1, in 0.0, 1e9, "picoquic d199d45, c4.c (c4_handle_ack); private-octopus/c4 74d6734, c4-spec.md", "How often high jitter makes C4 initial again";
         restart_part: f64 = 0.4, in 0.0, 1.0, "draft-huitema-ccwg-c4-spec-04, Restarting Initial if High Jitter", "The least round trip over the nominal maximum below which jitter is high";
         restart_max_rtt: TimeDelta = TimeDelta::from_millis(50), in 0.0, 10.0, "picoquic d199d45, c4.c (c4_handle_ack)", "Nominal maximum of the round trip that high jitter has at least";
         restart_rate: Bitrate = Bitrate::from_mbps(8), in 1.0, 1e15, "picoquic d199d45, c4.c (c4_handle_ack)", "Nominal rate from which on jitter makes nothing initial";

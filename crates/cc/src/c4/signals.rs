@@ -53,7 +53,7 @@ impl MarkRatio {
         self.delivered += delivered as f64;
     }
 
-    /// What was counted since the last update moves the ratio.
+    /// Marks and deliveries since the last update move the ratio.
     pub fn update(&mut self, params: &Params) {
         if self.delivered > 0.0 {
             let now = self.marked / self.delivered;

@@ -76,8 +76,7 @@ impl C4Law {
     }
 
     fn enter_probing(&mut self, window: &Window) {
-        self.alpha =
-            if self.after_marks { self.params.alpha_probing_ce } else { self.params.alpha_probing };
+        self.alpha = if self.after_marks { self.params.alpha_probing_ce } else { self.params.alpha_probing };
         self.grows_from.1 = self.alpha;
         self.begin_era(window);
         self.state = State::Probing;

@@ -80,7 +80,11 @@ fn a_delay_is_excessive_beyond_a_part_of_the_nominal_maximum_and_25_ms() {
         let mut flow = at(&Params::default(), State::Probing, 1.0625, 1.0625);
         let law = delay(&mut flow, ms);
         assert_eq!(law.state == State::Recovery, excessive, "{ms}");
-        assert_eq!((law.nominal, law.congested), (MBPS_10, excessive), "a probe's congestion reduces nothing");
+        assert_eq!(
+            (law.nominal, law.congested),
+            (MBPS_10, excessive),
+            "a probe's congestion reduces nothing"
+        );
     }
     let mut flow = at(&Params::default(), State::Probing, 1.0625, 1.0625);
     flow.sender.parts().0.trips.nominal_max = 1.0;
