@@ -87,7 +87,9 @@ fn alone_it_has_the_rates_and_round_trips_of_its_authors_program() {
 }
 
 /// Rate, round trip, buffer in ms, start of the second in s, seconds of the run; Mbit/s of both and mean round trip of picoquic d199d45.
-const PAIRS: [(f64, f64, f64, u32, u32, [f64; 2], f64); 11] = [
+type Pair = (f64, f64, f64, u32, u32, [f64; 2], f64);
+
+const PAIRS: [Pair; 11] = [
     (2.0, 40.0, 200.0, 0, 90, [0.993, 1.007], 242.7),
     (5.0, 40.0, 200.0, 0, 90, [2.707, 2.295], 239.7),
     (10.0, 20.0, 100.0, 0, 90, [4.979, 5.030], 120.3),
@@ -203,6 +205,30 @@ fn any_path_is_used() {
             if ours / mbps < 0.5 {
                 wrong.push((mbps, rtt_us, ours));
             }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// Ratio of losses and Mbit/s of picoquic d199d45 over 20 Mbit/s, 80 ms and 80 ms of buffer; its simulator loses a packet in so many, evenly.
+const LOSSES: [(f64, f64); 4] = [(0.005, 7.901), (0.01, 10.139), (0.02, 9.461), (0.05, 6.404)];
+
+/// A quarter, set on 2026-11-29 after the first run; at half a percent chance, which the program's losses have not, leaves longer gaps.
+#[test]
+fn losses_take_as_much_as_of_the_program() {
+    let mut wrong = Vec::new();
+    for (ratio, theirs) in LOSSES {
+        let loss = format!("loss = {{ kind = \"bernoulli\", ratio = {ratio} }}");
+        let link = format!("{}\n{loss}", plain(20.0, 80.0, 80.0));
+        let [ours, draft] = [PICOQUIC, DRAFT]
+            .map(|controller| figures(&over(&link, 80.0, BULK, &[(controller, 0)], 30, 90), 0).0);
+        println!(
+            "| {} % lost | {theirs:.2} | {ours:.2} ({:+.0} %) | {draft:.2} |",
+            100.0 * ratio,
+            100.0 * off(ours, theirs)
+        );
+        if ratio >= 0.01 && off(ours, theirs).abs() > 0.25 {
+            wrong.push((ratio, ours));
         }
     }
     assert!(wrong.is_empty(), "{wrong:?}");
