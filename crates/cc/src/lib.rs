@@ -12,6 +12,7 @@ pub mod bbr;
 pub mod bbr3;
 pub mod bic;
 pub mod binomial;
+pub mod c4;
 pub mod ccid;
 pub mod cdg;
 pub mod compound;

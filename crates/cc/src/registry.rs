@@ -7,9 +7,10 @@ use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, CouplingParams, Limits, Marking, Offered,
     ReceiverHalf, ReceiverReport, ReceiverRequest, Recovery, RecoveryKind, Report, SendQueueState,
     SentPacket, SentRun, Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason,
-    TransportNeeds, Update, Verb, bbr, bbr3, bic, binomial, cdg, compound, copa, cubic, dctcp, fast, fixed,
-    gaimd, gcc, highspeed, htcp, hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, rcp, reno, scalable,
-    scream, scream_v2, sctp, tempo, tfrc, um, uncontrolled, urcp, vegas, veno, vivace, westwood, xcp, yeah,
+    TransportNeeds, Update, Verb, bbr, bbr3, bic, binomial, c4, cdg, compound, copa, cubic, dctcp, fast,
+    fixed, gaimd, gcc, highspeed, htcp, hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, rcp, reno,
+    scalable, scream, scream_v2, sctp, tempo, tfrc, um, uncontrolled, urcp, vegas, veno, vivace, westwood,
+    xcp, yeah,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -251,6 +252,8 @@ controllers! {
     Copa("copa", copa::Copa, Steers::ByteStream),
     /// PCC Vivace (2018): follows the gradient of a utility of rate, losses and growth of the round trip, told by trials
     Vivace("vivace", vivace::Vivace, Steers::ByteStream),
+    /// C4 (draft, 2026): a rate that grows by what is delivered and falls by congestion alone, with a window for the longest round trip without a queue
+    C4("c4", c4::C4, Steers::ByteStream),
     /// XCP (2002): routers write into a congestion header by how much the window is to change; Reno where none does
     Xcp("xcp", xcp::Xcp, Steers::ByteStream),
     /// RCP (2007): routers write the sender's rate into a congestion header; Reno where none does

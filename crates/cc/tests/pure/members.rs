@@ -213,6 +213,17 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
                 member.exempt("reacts_to_delay", "a change takes a twentieth of the rate, and 6 % more with each further one: after six tenths less 0.8 s of wait in three seconds where 0.6 s are asked")
             }
         }
+        ControllerParams::C4(_) => {
+            let back = "a loss takes a quarter, and what a probe and a push find above is the rate again: 2 % leave three quarters where half is asked";
+            let member = member.exempt("reacts_to_loss", back);
+            if profile == "draft" {
+                member.unharmed_by(Fault::DeafToDelay, "trimming brings its rate to what arrives, whatever the round trips")
+            } else {
+                member
+                    .exempt("reacts_to_marks", "a fifth of marks is little above its threshold, and takes a part of a quarter")
+                    .exempt("reacts_to_delay", "after a step down two recoveries with congestion pass until its rate is what arrives: after 5 s 280 ms of wait, after 10 s none")
+            }
+        }
         ControllerParams::Tahoe(_)
         | ControllerParams::Reno(_)
         | ControllerParams::NewReno(_)

@@ -111,6 +111,15 @@ fn band_of(a: &str, b: &str, kind: &str) -> Band {
             "efcm" => band((1.4, 6.8), 1.2, 9.0),
             _ => band((1.7, 2.9), 1.8, 5.8),
         };
+    } else if either(&["c4"]) && !either(&["bbr", "bbr3"]) {
+        // Its rate goes back to what is delivered within a round trip, whatever it was assigned: set on 2026-11-29 after the first run.
+        return match kind {
+            _ if either(&["tahoe", "reno", "newreno"]) => band((0.25, 12.0), 0.6, 6.0),
+            _ if exchange && either(&["gcc"]) => band((1.7, 3.7), 0.4, 1.5),
+            _ if either(&["gcc"]) => band((0.4, 3.9), 1.6, 5.4),
+            "active" => band((1.2, 3.1), 1.9, 7.5),
+            _ => band((0.5, 4.2), 1.9, 7.0),
+        };
     } else if either(&["ledbat-pp"]) {
         // In a slowdown the other fills the link.
         return band((0.7, 2.95), 1.4, 6.5);

@@ -8,6 +8,7 @@ mod own_controller;
 mod applications;
 mod arithmetic;
 mod bbr3;
+mod c4;
 mod calls;
 mod captures;
 mod clocks;
