@@ -13,11 +13,11 @@ params! {
     /// Every constant of Sprout. `Default` is the paper's.
     pub struct Params {
         rate_max: f64 = 1000.0, in 50.0, 4000.0, MODEL, "Largest link rate that is thought of, in packets of `packet` per second: with it the flow ends, at 12 Mbit/s";
-        rates: u64 = 256, in 16.0, 1024.0, MODEL, "Link rates that are told apart, from 0 to rate_max";
+        rates: u64 = 256, in 16.0, 512.0, MODEL, "Link rates that are told apart, from 0 to rate_max";
         packet: Bytes = Bytes::new(1500), in 64.0, 65_535.0, "Winstein and others 2013, 3.1 (MTU-sized)", "Size of the packets that rates, sigma and forecasts are counted in; ten times as much moves the grid's end to 120 Mbit/s";
         sigma: f64 = 200.0, in 1.0, 10_000.0, MODEL, "Noise power of the link rate's Brownian motion, in packets per second per square root of a second";
         lambda_z: f64 = 1.0, in 0.0, 100.0, MODEL, "Outage escape rate: how often in a second an outage ends";
-        tick: TimeDelta = ms(20), in 1e-3, 0.2, MODEL, "Time between two updates of the link rate's distribution";
+        tick: TimeDelta = ms(20), in 1e-3, 0.05, MODEL, "Time between two updates of the link rate's distribution";
         forecast_ticks: u64 = 8, in 1.0, 16.0, FORECAST, "Ticks of a forecast";
         look_ahead: u64 = 5, in 1.0, 16.0, "Winstein and others 2013, 3.5", "Ticks within which all that is sent is to have left the queue";
         confidence: f64 = 0.95, in 0.01, 0.999, FORECAST, "Probability that at least as much is delivered as the forecast says";

@@ -65,9 +65,12 @@ fn saturating(controller: &str, link: &str, back: &str, seconds: u32) -> String 
     )
 }
 
+/// A throughput in kbit/s, and a self-inflicted delay in ms.
+type Point = (f64, f64);
+
 /// The eight charts of the paper's figure 7, as the gnuplot files of its author's dissertation have them (keithw/dissertation 665d055, dotgraphs3): trace of
 /// Mahimahi in this direction and in the other, kbit/s and self-inflicted delay in ms of Sprout and of Sprout-EWMA. The two of Verizon's LTE are not at hand.
-const FIGURE_7: [(&str, &str, (f64, f64), (f64, f64)); 6] = [
+const FIGURE_7: [(&str, &str, Point, Point); 6] = [
     ("ATT-LTE-driving.down", "ATT-LTE-driving.up", (2304.0, 52.0), (3822.0, 161.0)),
     ("ATT-LTE-driving.up", "ATT-LTE-driving.down", (412.0, 127.0), (862.0, 350.0)),
     ("TMobile-UMTS-driving.down", "TMobile-UMTS-driving.up", (680.0, 331.0), (1600.0, 487.0)),
