@@ -62,6 +62,7 @@ pub mod shared_bottleneck;
 mod shortfall;
 mod silence;
 mod spread;
+pub mod sprout;
 pub mod tempo;
 pub mod tfrc;
 pub mod um;

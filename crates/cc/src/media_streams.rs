@@ -125,11 +125,17 @@ impl MediaStreams {
         let each = detectors.iter_mut().enumerate();
         let acked = each.map(|(id, detector)| detector.on_report(now, report.of_stream(id)));
         let acked = acked.reduce(Acked::and).unwrap_or_default();
+        acked.and(self.release_tails(now, overdue))
+    }
+
+    /// Of several streams, the tail of one that fell silent is lost once it is overdue by this: no report names it.
+    pub(crate) fn release_tails(&mut self, now: Time, overdue: TimeDelta) -> Acked {
+        let detectors = &mut self.detectors;
         let newest = detectors.iter().map(LossDetector::newest_acked_sent).max().unwrap_or(Time::ZERO);
         let release = |detector: &mut LossDetector| {
             detector.release_tail(now, newest - overdue - detector.reorder_window())
         };
-        acked.and(detectors.iter_mut().map(release).reduce(Acked::and).unwrap_or_default())
+        detectors.iter_mut().map(release).reduce(Acked::and).unwrap_or_default()
     }
 
     /// The packets of a stream that joined or sent some.

@@ -9,8 +9,8 @@ use crate::{
     SentPacket, SentRun, Snapshot, StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason,
     TransportNeeds, Update, Verb, bbr, bbr3, bic, binomial, c4, cdg, compound, copa, cubic, dctcp, fast,
     fixed, gaimd, gcc, highspeed, htcp, hybla, illinois, ledbat, ledbat_pp, nada, prague, rap, rcp, reno,
-    scalable, scream, scream_v2, sctp, tempo, tfrc, um, uncontrolled, urcp, vegas, veno, vivace, westwood,
-    xcp, yeah,
+    scalable, scream, scream_v2, sctp, sprout, tempo, tfrc, um, uncontrolled, urcp, vegas, veno, vivace,
+    westwood, xcp, yeah,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -184,6 +184,8 @@ controllers! {
     Gcc("gcc", gcc::Gcc, Steers::Datagrams),
     /// NADA (RFC 8698): the rate follows one signal of queue delay, losses and marks
     Nada("nada", nada::Nada, Steers::Datagrams),
+    /// Sprout (2013): a cautious forecast of the link's deliveries, from a distribution of its rate, says what may be under way
+    Sprout("sprout", sprout::Sprout, Steers::Datagrams),
     /// Tempo (ours): the rate grows until a queue stands, and lets it drain
     Tempo("tempo", tempo::Tempo, Steers::Datagrams),
     /// RAP (1999): a gap between packets, with additive increase and multiplicative decrease of the rate

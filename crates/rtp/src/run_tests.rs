@@ -114,7 +114,7 @@ fn calls() -> impl Strategy<Value = Call> {
 /// A controller of each kind and profile that media can have.
 fn controllers() -> Vec<(String, AnyController)> {
     let setup = FlowSetup::new(Bytes::new(1312));
-    let kinds = ["scream", "scream-v2", "gcc", "nada", "tempo", "rap", "urcp", "um", "fixed"];
+    let kinds = ["scream", "scream-v2", "gcc", "nada", "tempo", "sprout", "rap", "urcp", "um", "fixed"];
     let params = kinds.into_iter().flat_map(|kind| {
         let (usual, _) = ControllerParams::with_profile(kind, None).expect("registered");
         let profiles: Vec<_> = usual.profiles().iter().map(|(profile, _)| *profile).collect();

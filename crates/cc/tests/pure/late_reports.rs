@@ -18,7 +18,7 @@ fn at(millis: u64) -> Time {
 
 /// Every controller of media by kind and profile, without marks and with those of L4S.
 fn members() -> Vec<(String, ControllerParams, bool)> {
-    let kinds = ["scream", "scream-v2", "gcc", "nada", "tempo", "urcp", "um"];
+    let kinds = ["scream", "scream-v2", "gcc", "nada", "tempo", "sprout", "urcp", "um"];
     let media = ControllerParams::all().filter(|(params, _)| kinds.contains(&params.kind()));
     media
         .flat_map(|(params, profile)| {
@@ -119,8 +119,8 @@ fn the_tail_of_a_silent_stream_is_released_and_counts_as_lost() {
         let ((lost, lower), (arrived, target)) =
             (after_silence(&params, l4s, true), after_silence(&params, l4s, false));
         assert_eq!(lost, arrived, "{name}: bytes in flight two round trips after the tail");
-        // A single loss is no congestion to the two programs whose profiles these are, if there is no queue, nor to `robust`.
-        let tolerates = ["scream-v2 libwebrtc", "scream-v2 ericsson", "scream robust"]
+        // A single loss is no congestion to the two programs whose profiles these are, if there is no queue, nor to `robust` and Sprout.
+        let tolerates = ["scream-v2 libwebrtc", "scream-v2 ericsson", "scream robust", "sprout"]
             .iter()
             .any(|it| name.starts_with(it));
         if lost.is_some() && !tolerates {

@@ -108,6 +108,9 @@ const NADA_UNAFFECTED: &[Fault] = &[Fault::Generous, Fault::Credulous, Fault::Sl
 /// The same, and nothing depends on a byte more or less.
 const TEMPO_UNAFFECTED: &[Fault] = &[Fault::Generous, Fault::Credulous, Fault::Moody, Fault::Sleepless];
 
+/// Media that a window has room for is not held by it, and the window counts what is in flight, whatever arrival times say.
+const SPROUT_UNAFFECTED: &[Fault] = &[Fault::Generous, Fault::DeafToDelay, Fault::Greedy];
+
 /// Test values of a kind instead of a profile's own.
 fn fit(params: &ControllerParams) -> ControllerParams {
     let mut params = params.clone();
@@ -201,6 +204,16 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
             member
                 .exempt("reacts_to_loss", "delay alone moves its window")
                 .unharmed_by(Fault::DeafToCe, "its packets cannot be marked")
+        }
+        ControllerParams::Sprout(_) => {
+            let member = Member { unaffected_by: SPROUT_UNAFFECTED, ..member }
+                .exempt("reacts_to_loss", "what arrives alone tells it of the link")
+                .unharmed_by(Fault::DeafToCe, "its packets cannot be marked");
+            if profile == "ewma" {
+                member.exempt("is_fair_to_itself", "what arrives of a flow is the link's rate to it: two have a Jain's index of 0.84 where 0.85 is asked")
+            } else {
+                member
+            }
         }
         ControllerParams::Vivace(_) => {
             let member = member

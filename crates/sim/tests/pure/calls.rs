@@ -164,11 +164,30 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ("nada rfc8698", "1 s", SLOW_LOOP),
     ("nada rfc8698", "1.2 s", SLOW_LOOP),
     ("nada rfc8698", "2 s", SLOW_LOOP),
+    ("sprout nsdi13", "0.6 s", AHEAD),
+    ("sprout nsdi13", "1 s", AHEAD),
+    ("sprout nsdi13", "1.2 s", AHEAD),
+    ("sprout nsdi13", "2 s", AHEAD),
+    ("sprout nsdi13", "10 % of reports lost", ENDS),
+    ("sprout nsdi13", "a report each 200 ms", ENDS),
+    ("sprout nsdi13", "15 fps", BETWEEN),
+    ("sprout nsdi13", "24 fps", BETWEEN),
+    ("sprout nsdi13", "30 fps", BETWEEN),
+    ("sprout ewma", "0.6 s", AHEAD),
+    ("sprout ewma", "1 s", AHEAD),
+    ("sprout ewma", "1.2 s", AHEAD),
+    ("sprout ewma", "2 s", AHEAD),
+    ("sprout ewma", "50 fps", AHEAD),
+    ("sprout ewma", "silence", AHEAD),
     ("urcp paper", "reordering", NOISE),
     ("urcp adaptive", "reordering", NOISE),
     ("um paper", "10 % of reports lost", LOSSES),
 ];
 
+const AHEAD: &str =
+    "its window is what the link delivers within 100 ms, which a round trip and a report exceed";
+const ENDS: &str = "eight ticks after a report its forecast ends, and nothing more leaves";
+const BETWEEN: &str = "ticks between frames tell it nothing, so that its forecast becomes more cautious";
 const SLOW_LOOP: &str = "RFC 8698 section 1: its constants are stable for round trips below 250 ms";
 const BY_PACKETS: &str = "it grows by a packet in a round trip, and by a few percent long after congestion (draft-ietf-ccwg-rfc8298bis-screamv2-01 section 4.2.2.2)";
 const UNEVEN: &str =
@@ -183,7 +202,7 @@ const NOISE: &str = "a packet that a report leaves out counts as lost at once, t
 
 /// Every controller that names a target. SCReAM's tuned sets are judged on recordings of mobile networks.
 fn members() -> impl Iterator<Item = Member> {
-    let kinds = ["scream", "scream-v2", "gcc", "nada", "tempo", "urcp", "um"];
+    let kinds = ["scream", "scream-v2", "gcc", "nada", "tempo", "sprout", "urcp", "um"];
     members::untuned().filter(move |member| kinds.contains(&member.params.kind()))
 }
 

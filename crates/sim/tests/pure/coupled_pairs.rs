@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 /// Transports in the order in which a controller is tried over them.
 const TRANSPORTS: [&str; 3] = ["rtp", "dccp", "tcp"];
-/// Controllers that do not react: what they are given or send says nothing of the network.
-const DEAF: [&str; 2] = ["fixed", "uncontrolled"];
+/// Controllers that do not react: what they are given or send says nothing of the network. Sprout shares with nobody.
+const DEAF: [&str; 3] = ["fixed", "uncontrolled", "sprout"];
 
 /// A flow of the tests of coupled groups: greedy, over the link `bottleneck`.
 pub fn flow(name: &str, controller: &str, transport: &str, more: &str) -> String {

@@ -64,7 +64,10 @@ fn a_transfer_whose_losses_are_concealed_fills_a_link_that_loses_a_fifth() {
             transfer(transport, "newreno", LOSSES, &format!("{transport} = {{ conceals = \"{conceals}\" }}"))
         };
         let (honest, lying) = (rate("nothing"), rate("losses"));
-        assert!(honest < 0.1 && lying > 0.79, "{transport}: {honest} of the link, {lying} with losses that are concealed");
+        assert!(
+            honest < 0.1 && lying > 0.79,
+            "{transport}: {honest} of the link, {lying} with losses that are concealed"
+        );
         assert_eq!(rate("all"), lying, "nothing is marked");
     }
 }
@@ -79,7 +82,10 @@ fn a_transfer_whose_marks_are_concealed_takes_all() {
             transfer("tcp", controller, link, &more)
         };
         let (honest, lying) = (rate("nothing"), rate("marks"));
-        assert!(honest < 0.9 * lying, "{controller}: {honest} of the link, {lying} with marks that are concealed");
+        assert!(
+            honest < 0.9 * lying,
+            "{controller}: {honest} of the link, {lying} with marks that are concealed"
+        );
         assert!(lying > 0.95, "{controller}: {lying}");
     }
 }

@@ -48,6 +48,7 @@ mod robust;
 mod scream_v2;
 mod sctp;
 mod shared_bottleneck;
+mod sprout;
 mod statistics;
 mod step_oracle;
 mod streams;

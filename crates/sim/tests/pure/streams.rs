@@ -35,7 +35,7 @@ const SPANS: [(u32, u32); 3] = [(10, 19), (30, 39), (50, 60)];
 
 #[test]
 fn a_stream_is_there_from_its_start_to_its_stop() {
-    let kinds = ["scream", "scream-v2", "gcc", "nada", "tempo", "urcp", "um"];
+    let kinds = ["scream", "scream-v2", "gcc", "nada", "tempo", "sprout", "urcp", "um"];
     let media = ControllerParams::all().filter(|(params, _)| kinds.contains(&params.kind()));
     for (params, profile) in media {
         let name = format!("{{ kind = \"{}\", profile = \"{profile}\" }}", params.kind());
