@@ -379,7 +379,7 @@ const CASES: &[Case] = &[
     ("[\"bottleneck\"]", "[]", 14, "flows.video.path", "a list of 0", "at least one link", None),
     ("\"l4s\"", "\"l4\"", 13, "flows.video.ecn", "l4", "classic", Some("\"l4s\"")),
     ("\"scream\"", "\"screem\"", 11, "flows.video.controller.kind", "screem", "fixed", Some("\"scream\"")),
-    ("\"scream\"", "\"sprout\"", 11, "flows.video.controller.kind", "sprout", "one of \"scream\"", None),
+    ("\"scream\"", "\"verus\"", 11, "flows.video.controller.kind", "verus", "one of \"scream\"", None),
     (
         "\"rfc8298\"",
         "\"rfc8928\"",
