@@ -1,5 +1,5 @@
 //! The distribution of the link rate: it evolves by Brownian motion from tick to tick, and each tick's arrivals update it by their
-//! Poisson likelihood (section 3.2).
+//! Poisson likelihood (the paper, 3.2).
 
 use super::Params;
 use super::gaussian::between;

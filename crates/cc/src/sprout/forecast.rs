@@ -1,5 +1,5 @@
 //! The cautious forecast: how many packets the link delivers within 1, 2 and so on ticks at least, with a given confidence
-//! (section 3.3).
+//! (the paper, 3.3).
 //!
 //! The tables are computed once: for each horizon and present rate, the distribution of the deliveries so far. Ticks count as
 //! independent of each other once the present rate is given, as in the author's program.

@@ -1,9 +1,9 @@
-//! Packets that leave while the window is closed, so that arrivals tell of the link again (section 3.2).
+//! Packets that leave while the window is closed, so that arrivals tell of the link again (the paper, 3.2).
 
 use super::Params;
 use paceline_units::{Time, TimeDelta};
 
-/// So many packets leave at even intervals before the wait doubles.
+/// Packets that leave at even intervals before the wait doubles.
 const EVEN: u32 = 4;
 /// No wait is longer.
 const LONGEST: TimeDelta = TimeDelta::from_secs(4);

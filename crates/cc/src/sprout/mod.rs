@@ -112,7 +112,7 @@ impl Sprout {
             }
         }
         if self.streams.count() > 1 {
-            // Nothing is overtaken by more than the reordering window (section 3.4).
+            // Nothing is overtaken by more than the reordering window (the paper, 3.4).
             let _ = self.streams.release_tails(now, TimeDelta::ZERO);
         }
         self.receiver.take_in(&self.pauses);
@@ -165,7 +165,7 @@ impl Sprout {
             update.target = TargetChange::Total(now.0);
         }
         if before.is_none_or(|(.., assigned)| assigned != now.2) {
-            // What the window has leaves at once.
+            // All that the window holds leaves at once.
             update.pacing = Some(now.2.map_or(Pacing::Off, Pacing::Rate));
         }
         if before.is_none() {

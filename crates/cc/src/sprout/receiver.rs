@@ -24,7 +24,7 @@ enum Estimate {
     Mean(f64),
 }
 
-/// What the receiver knows.
+/// The receiver's knowledge of the link.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     params: Params,

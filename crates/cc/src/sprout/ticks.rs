@@ -1,10 +1,10 @@
-//! The receiver's half, over reports on packets: the deliveries of each tick (sections 3.2 and 3.4).
+//! The receiver's half, over reports on packets: the deliveries of each tick (the paper, 3.2 and 3.4).
 //!
 //! Ticks are of arrivals. A tick is over once a packet arrived after its end, so that it is known whether anything waited meanwhile.
 
 use paceline_units::{Time, TimeDelta};
 
-/// What a tick says of the link.
+/// Evidence of a tick about the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Observed {
     /// Nothing: no packet was due.
@@ -106,7 +106,7 @@ impl Ticks {
         (self.begin, self.packets, self.any, self.was_idle) = (Some(begin), 0.0, false, was_idle);
     }
 
-    /// What the tick says that is over.
+    /// Evidence of the tick that is over.
     fn observed(&mut self) -> Observed {
         if !self.any {
             return Observed::Nothing;

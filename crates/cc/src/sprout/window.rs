@@ -1,4 +1,4 @@
-//! The sender's half: how much of the forecast is left for packets that leave now (section 3.5).
+//! The sender's half: how much of the forecast is left for packets that leave now (the paper, 3.5).
 
 use super::Params;
 use super::forecast::{Forecast, MOST_TICKS};
@@ -44,7 +44,7 @@ impl Window {
         (self.forecast, self.from, self.at, self.part) = (forecast, now, 0, 1.0);
     }
 
-    /// So much is under way, as a report told.
+    /// Bytes that are under way, as a report told.
     pub(super) fn on_in_flight(&mut self, params: &Params, in_flight: Bytes) {
         self.queue = in_flight.as_f64() / params.packet.as_f64();
     }

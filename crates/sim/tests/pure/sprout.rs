@@ -230,7 +230,7 @@ fn camera(rate: &str, one_way_ms: u32, fps: u32, controller: &str, more: &str) -
     ))
 }
 
-/// Rates, delays and frame rates of calls; parts of the link (of 12 Mbit/s, where the paper's grid of rates ends) set before the first run of this table.
+/// Rates, delays and frame rates of calls; parts of the link (of 12 Mbit/s, where the paper's grid of rates ends) set when exploratory runs had shown like figures.
 #[test]
 fn a_camera_is_carried_over_any_path() {
     let mut wrong = Vec::new();
