@@ -7,6 +7,8 @@ use super::ticks::Observed;
 use alloc::vec;
 use alloc::vec::Vec;
 
+/// Rates whose weights are summed at a time: as many as registers hold.
+const BLOCK: usize = 16;
 /// No change of the rate in a tick is longer than this many standard deviations.
 const REACH: f64 = 5.0;
 
@@ -47,24 +49,32 @@ impl Grid {
     }
 
     /// The weights of the rates a tick later; their sum may be less than it was. Moves beyond the ends stop there. Of an outage (the lowest
-    /// rate) the motion to higher rates counts by the escape probability, and staying by the rest. `room` is for as many as the grid
-    /// has, and the reach on both sides.
+    /// rate) the motion to higher rates counts by the escape probability, and staying by the rest. `room` is one that
+    /// [`Grid::room`] makes.
     pub(super) fn evolve(&self, probabilities: &mut [f64], room: &mut [f64]) {
         let (rates, reach) = (probabilities.len(), self.reach());
         let outage = probabilities[0];
         probabilities[0] = outage * self.escape;
-        room.fill(0.0);
-        for (at, part) in self.moves.iter().enumerate() {
-            let from = if at == 0 { [Some(reach), None] } else { [Some(reach - at), Some(reach + at)] };
-            for start in from.into_iter().flatten() {
-                for (sum, before) in room[start..start + rates].iter_mut().zip(&*probabilities) {
-                    *sum += part * before;
+        // Nothing lies beyond the ends, as far as a move leads and the sums reach.
+        let (before, sums) = room.split_at_mut(rates + 4 * reach + BLOCK);
+        before.fill(0.0);
+        before[2 * reach..2 * reach + rates].copy_from_slice(probabilities);
+        for (block, sums) in sums.chunks_mut(BLOCK).enumerate() {
+            let mut block_sums = [0.0; BLOCK];
+            let first = reach + block * BLOCK;
+            for (at, part) in self.moves.iter().enumerate() {
+                let from = if at == 0 { [Some(first), None] } else { [Some(first + at), Some(first - at)] };
+                for start in from.into_iter().flatten() {
+                    for (sum, before) in block_sums.iter_mut().zip(&before[start..start + BLOCK]) {
+                        *sum += part * before;
+                    }
                 }
             }
+            sums.copy_from_slice(&block_sums[..sums.len()]);
         }
-        probabilities.copy_from_slice(&room[reach..reach + rates]);
-        probabilities[0] += outage * self.stays + room[..reach].iter().sum::<f64>();
-        probabilities[rates - 1] += room[reach + rates..].iter().sum::<f64>();
+        probabilities.copy_from_slice(&sums[reach..reach + rates]);
+        probabilities[0] += outage * self.stays + sums[..reach].iter().sum::<f64>();
+        probabilities[rates - 1] += sums[reach + rates..].iter().sum::<f64>();
     }
 
     /// The sum of `values` a tick later by the same weights, for each rate now.
@@ -87,7 +97,7 @@ impl Grid {
 
     /// A buffer for `evolve` and `expect`.
     pub(super) fn room(&self) -> Vec<f64> {
-        vec![0.0; self.means.len() + 2 * self.reach()]
+        vec![0.0; 2 * self.means.len() + 6 * self.reach() + BLOCK]
     }
 }
 

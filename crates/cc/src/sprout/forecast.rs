@@ -41,8 +41,8 @@ impl Model {
         Model { grid, likelihoods, horizons, risk: 1.0 - params.confidence }
     }
 
-    /// The forecast from a distribution of the present rate.
-    pub(super) fn forecast(&self, probabilities: &[f64]) -> Forecast {
+    /// The forecast from a distribution of the present rate, looked for from `near` on, which another forecast may be.
+    pub(super) fn forecast(&self, probabilities: &[f64], near: &Forecast) -> Forecast {
         let (mut forecast, mut least) = ([0.0; MOST_TICKS], 0);
         for (ticks, table) in self.horizons.iter().enumerate() {
             let counts = table.len() / probabilities.len();
@@ -53,9 +53,20 @@ impl Model {
             };
             // The smallest count with this probability: no smaller than that of the horizon before.
             let (mut low, mut high) = (least, counts - 1);
+            // Away from `near` in doubling steps first.
+            let (mut at, mut step, from) = ((near[ticks] as usize).clamp(low, high), 1, (low, high));
             while low < high {
-                let middle = low.midpoint(high);
-                if reaches(middle) { high = middle } else { low = middle + 1 }
+                if reaches(at) {
+                    high = at
+                } else {
+                    low = at + 1
+                }
+                at = match (low == from.0, high == from.1) {
+                    (true, false) => high.saturating_sub(step).max(low),
+                    (false, true) => (low + step - 1).min(high - usize::from(low < high)),
+                    _ => low.midpoint(high),
+                };
+                step *= 2;
             }
             least = low;
             forecast[ticks] = low as f64;

@@ -12,8 +12,8 @@ const FORECAST: &str = "Winstein and others 2013, 3.3";
 params! {
     /// Every constant of Sprout. `Default` is the paper's.
     pub struct Params {
-        rate_max: f64 = 1000.0, in 50.0, 4000.0, MODEL, "Largest link rate that is thought of, in packets of `packet` per second: with it the flow ends, at 12 Mbit/s";
-        rates: u64 = 256, in 16.0, 512.0, MODEL, "Link rates that are told apart, from 0 to rate_max";
+        rate_max: f64 = 1000.0, in 50.0, 1000.0, MODEL, "Largest link rate that is thought of, in packets of `packet` per second: at it the flow ends, at 12 Mbit/s; a larger `packet` moves the end";
+        rates: u64 = 256, in 16.0, 256.0, MODEL, "Link rates that are told apart, from 0 to rate_max";
         packet: Bytes = Bytes::new(1500), in 64.0, 65_535.0, "Winstein and others 2013, 3.1 (MTU-sized)", "Size of the packets that rates, sigma and forecasts are counted in; ten times as much moves the grid's end to 120 Mbit/s";
         sigma: f64 = 200.0, in 1.0, 10_000.0, MODEL, "Noise power of the link rate's Brownian motion, in packets per second per square root of a second";
         lambda_z: f64 = 1.0, in 0.0, 100.0, MODEL, "Outage escape rate: how often in a second an outage ends";

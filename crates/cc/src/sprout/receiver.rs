@@ -40,6 +40,8 @@ pub(super) struct Receiver {
     /// Whether a tick was over since the last forecast, and whether that was of few packets.
     is_new: bool,
     is_small: bool,
+    /// The last forecast by the model.
+    last: Forecast,
 }
 
 impl Receiver {
@@ -56,6 +58,7 @@ impl Receiver {
             wait: None,
             is_new: true,
             is_small: false,
+            last: [0.0; MOST_TICKS],
         }
     }
 
@@ -101,7 +104,8 @@ impl Receiver {
         match &mut self.estimate {
             Estimate::Inferred(inferred) => {
                 let (model, belief) = inferred.get_or_insert_with(|| first(&self.params));
-                let forecast = model.forecast(&belief.probabilities);
+                let forecast = model.forecast(&belief.probabilities, &self.last);
+                self.last = forecast;
                 // Single packets in ticks of their own would hold the rate down for good.
                 let ahead = (self.params.look_ahead as usize).min(self.params.forecast_ticks as usize - 1);
                 self.is_small = forecast[ahead] - forecast[0] <= self.params.small_forecast;

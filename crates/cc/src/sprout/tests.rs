@@ -3,7 +3,7 @@
 extern crate std;
 
 use super::belief::Belief;
-use super::forecast::Model;
+use super::forecast::{MOST_TICKS, Model};
 use super::ticks::{Delivered, Observed, Ticks};
 use super::*;
 use crate::{
@@ -72,7 +72,7 @@ fn judged(params: &Params, steps: &[Step]) -> (usize, usize, usize) {
     let ((model, mut belief), mut wrong, mut equal, mut points) = (model(params), 0, 0, 0);
     for (series, expected) in steps {
         pass(&model, &mut belief, series);
-        let found = model.forecast(&belief.probabilities);
+        let found = model.forecast(&belief.probabilities, &[0.0; MOST_TICKS]);
         std::println!("{series:?}: {expected:?} {:?}", &found[..8]);
         for (found, expected) in found.iter().zip(expected) {
             let expected = f64::from(*expected);
@@ -146,9 +146,9 @@ fn probabilities_stay_a_distribution() {
 fn a_lower_bound_raises_the_forecast_and_never_lowers_it() {
     let (model, mut belief) = model(&Params::default());
     pass(&model, &mut belief, &[(4, 50)]);
-    let before = model.forecast(&belief.probabilities)[4];
+    let before = model.forecast(&belief.probabilities, &[0.0; MOST_TICKS])[4];
     (0..50).for_each(|_| belief.on_tick(&model.grid, &model.likelihoods, Observed::AtLeast(6)));
-    let after = model.forecast(&belief.probabilities)[4];
+    let after = model.forecast(&belief.probabilities, &[0.0; MOST_TICKS])[4];
     assert!(before < 13.0 && after > 1.5 * before, "{before}, then {after}");
 }
 

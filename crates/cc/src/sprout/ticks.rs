@@ -29,8 +29,8 @@ pub(super) struct Delivered {
     pub(super) after_pause: bool,
 }
 
-/// After so many ticks without a delivery nothing more changes.
-const MOST_EMPTY: i64 = 500;
+/// Ticks without a delivery that count: an outage is certain long before, and a forged arrival costs no more than these.
+const MOST_EMPTY: i64 = 100;
 /// A pause of less than this part of a tick is none.
 const PAUSE: i64 = 8;
 
