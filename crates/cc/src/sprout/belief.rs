@@ -59,19 +59,7 @@ impl Grid {
         let (before, sums) = room.split_at_mut(rates + 4 * reach + BLOCK);
         before.fill(0.0);
         before[2 * reach..2 * reach + rates].copy_from_slice(probabilities);
-        for (block, sums) in sums.chunks_mut(BLOCK).enumerate() {
-            let mut block_sums = [0.0; BLOCK];
-            let first = reach + block * BLOCK;
-            for (at, part) in self.moves.iter().enumerate() {
-                let from = if at == 0 { [Some(first), None] } else { [Some(first + at), Some(first - at)] };
-                for start in from.into_iter().flatten() {
-                    for (sum, before) in block_sums.iter_mut().zip(&before[start..start + BLOCK]) {
-                        *sum += part * before;
-                    }
-                }
-            }
-            sums.copy_from_slice(&block_sums[..sums.len()]);
-        }
+        self.add_moves(before, sums);
         probabilities.copy_from_slice(&sums[reach..reach + rates]);
         probabilities[0] += outage * self.stays + sums[..reach].iter().sum::<f64>();
         probabilities[rates - 1] += sums[reach + rates..].iter().sum::<f64>();
@@ -83,16 +71,25 @@ impl Grid {
         room[..reach].fill(values[0]);
         room[reach..reach + rates].copy_from_slice(values);
         room[reach + rates..].fill(values[rates - 1]);
-        values.fill(0.0);
-        for (at, part) in self.moves.iter().enumerate() {
-            let from = if at == 0 { [Some(reach), None] } else { [Some(reach - at), Some(reach + at)] };
-            for start in from.into_iter().flatten() {
-                for (sum, value) in values.iter_mut().zip(&room[start..start + rates]) {
-                    *sum += part * value;
+        self.add_moves(room, values);
+        values[0] = self.escape * values[0] + self.stays * room[reach];
+    }
+
+    /// Sums over all moves, of `before`, which begins a reach ahead of the sums and goes on a reach and a block behind them.
+    fn add_moves(&self, before: &[f64], sums: &mut [f64]) {
+        for (block, sums) in sums.chunks_mut(BLOCK).enumerate() {
+            let mut block_sums = [0.0; BLOCK];
+            let first = self.reach() + block * BLOCK;
+            for (at, part) in self.moves.iter().enumerate() {
+                let from = if at == 0 { [Some(first), None] } else { [Some(first + at), Some(first - at)] };
+                for start in from.into_iter().flatten() {
+                    for (sum, before) in block_sums.iter_mut().zip(&before[start..start + BLOCK]) {
+                        *sum += part * before;
+                    }
                 }
             }
+            sums.copy_from_slice(&block_sums[..sums.len()]);
         }
-        values[0] = self.escape * values[0] + self.stays * room[reach];
     }
 
     /// A buffer for `evolve` and `expect`.

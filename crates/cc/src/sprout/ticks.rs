@@ -31,6 +31,8 @@ pub(super) struct Delivered {
 
 /// Ticks without a delivery that count: an outage is certain long before, and a forged arrival costs no more than these.
 const MOST_EMPTY: i64 = 100;
+/// An arrival so many ticks ago is by another clock of the receiver.
+const ANOTHER_CLOCK: i64 = 500;
 /// A pause of less than this part of a tick is none.
 const PAUSE: i64 = 8;
 
@@ -58,8 +60,7 @@ impl Ticks {
     pub(super) fn on_delivered(&mut self, packet: &Delivered, mut observe: impl FnMut(Observed)) {
         let begin = *self.begin.get_or_insert(packet.arrived);
         let (sent, arrived) = self.newest.unwrap_or((packet.sent, packet.arrived));
-        if packet.arrived < begin - self.tick * MOST_EMPTY {
-            // The receiver's clock is another one.
+        if packet.arrived < begin - self.tick * ANOTHER_CLOCK {
             *self = Ticks { begin: Some(packet.arrived), ..Ticks::new(self.tick) };
         } else if packet.arrived >= arrived {
             // Without pause of the sender the packet would have arrived then (the time-to-next of the paper).
