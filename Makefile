@@ -239,8 +239,8 @@ fuzz: prerequisites ## Fuzz the parsers and the controllers for a short while
 	fuzz/run.sh
 
 .PHONY: fuzz-smoke
-fuzz-smoke: prerequisites ## Feed fuzz targets seeds, mutated seeds and noise for 3 s each, on any toolchain
-	FUZZ=smoke SECONDS_EACH=3 fuzz/run.sh
+fuzz-smoke: prerequisites ## Feed fuzz targets seeds, mutated seeds and noise for 1 s each, on any toolchain
+	FUZZ=smoke SECONDS_EACH=1 fuzz/run.sh
 
 .PHONY: picture
 picture: build ## Draw the README's picture, the gallery and the page with a slider anew, with the playground's colours
