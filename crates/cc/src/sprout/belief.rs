@@ -78,14 +78,14 @@ impl Grid {
     /// Sums over all moves, of `before`, which begins a reach ahead of the sums and goes on a reach and a block behind them.
     fn add_moves(&self, before: &[f64], sums: &mut [f64]) {
         for (block, sums) in sums.chunks_mut(BLOCK).enumerate() {
-            let mut block_sums = [0.0; BLOCK];
             let first = self.reach() + block * BLOCK;
-            for (at, part) in self.moves.iter().enumerate() {
-                let from = if at == 0 { [Some(first), None] } else { [Some(first + at), Some(first - at)] };
-                for start in from.into_iter().flatten() {
-                    for (sum, before) in block_sums.iter_mut().zip(&before[start..start + BLOCK]) {
-                        *sum += part * before;
-                    }
+            let mut block_sums = [0.0; BLOCK];
+            let stays = before[first..first + BLOCK].iter();
+            block_sums.iter_mut().zip(stays).for_each(|(sum, before)| *sum = self.moves[0] * before);
+            for (at, part) in self.moves.iter().enumerate().skip(1) {
+                let (above, below) = (&before[first + at..][..BLOCK], &before[first - at..][..BLOCK]);
+                for ((sum, above), below) in block_sums.iter_mut().zip(above).zip(below) {
+                    *sum += part * (above + below);
                 }
             }
             sums.copy_from_slice(&block_sums[..sums.len()]);
