@@ -70,7 +70,6 @@ impl Controller for Sprout {
         if self.receiver.has_news() {
             let forecast = self.receiver.forecast();
             self.window.on_forecast(now, forecast);
-            self.assigned = None;
         }
         self.answer()
     }
@@ -93,12 +92,8 @@ impl Controller for Sprout {
         CeResponse::Ignored
     }
 
-    fn assign(&mut self, _now: Time, assigned: Assigned) -> Update {
-        let Some(rate) = assigned.rate_over(self.round_trip.smoothed()) else { return Update::none() };
-        let ahead = self.params.tick.as_secs_f64() * self.params.look_ahead as f64;
-        self.window.assign(&self.params, rate / 8.0 * ahead.max(self.round_trip.seconds()));
-        self.assigned = Some(Bitrate::from_bps_f64(rate.clamp(LOWEST, 1e12)));
-        self.answer()
+    fn assign(&mut self, _now: Time, _assigned: Assigned) -> Update {
+        Update::none()
     }
 
     /// It shares with nobody: its forecast is of the deliveries to this flow alone, and a group's sum would be none of a link.

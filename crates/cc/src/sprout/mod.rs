@@ -40,9 +40,6 @@ use receiver::Receiver;
 use window::Window;
 
 /// The sender of one flow, and its receiver's arithmetic.
-///
-/// `assign` overwrites the rate that the newest forecast allows, and the window with it, until the next forecast. The distribution of the
-/// link's rate stays.
 #[derive(Clone, Debug)]
 pub struct Sprout {
     params: Params,
@@ -58,9 +55,7 @@ pub struct Sprout {
     largest: Bytes,
     /// Whether media was offered or sent.
     begun: bool,
-    /// The rate that coupling assigned since the last forecast, at which packets are spaced.
-    assigned: Option<Bitrate>,
-    said: Option<(Bitrate, Bytes, Option<Bitrate>)>,
+    said: Option<(Bitrate, Bytes)>,
 }
 
 impl Sprout {
@@ -82,7 +77,6 @@ impl Sprout {
             round_trip: RoundTrip::default(),
             largest: setup.largest_packet,
             begun: false,
-            assigned: None,
             said: None,
             params: params.clone(),
         }
@@ -155,20 +149,18 @@ impl Sprout {
 
     /// Window and target, if they changed.
     fn answer(&mut self) -> Update {
-        let now = (self.target(), self.allowance(), self.assigned);
+        let now = (self.target(), self.allowance());
         let before = self.said.replace(now);
         let mut update = Update::none();
-        if before.is_none_or(|(_, allowance, _)| allowance != now.1) {
+        if before.is_none_or(|(_, allowance)| allowance != now.1) {
             update.allowance = Some(Allowance::Bytes(now.1));
         }
-        if before.is_none_or(|(target, ..)| target != now.0) {
+        if before.is_none_or(|(target, _)| target != now.0) {
             update.target = TargetChange::Total(now.0);
         }
-        if before.is_none_or(|(.., assigned)| assigned != now.2) {
-            // All that the window holds leaves at once.
-            update.pacing = Some(now.2.map_or(Pacing::Off, Pacing::Rate));
-        }
         if before.is_none() {
+            // All that the window holds leaves at once.
+            update.pacing = Some(Pacing::Off);
             update.receiver = Some(ReceiverRequest::ReportInterval(self.params.tick));
         }
         update

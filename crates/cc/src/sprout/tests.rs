@@ -6,9 +6,7 @@ use super::belief::Belief;
 use super::forecast::{MOST_TICKS, Model};
 use super::ticks::{Delivered, Observed, Ticks};
 use super::*;
-use crate::{
-    Assigned, Controller, Offered, PacketResult, Report, SendQueueState, SentPacket, StreamId, TimeoutReason,
-};
+use crate::{Controller, Offered, PacketResult, Report, SendQueueState, SentPacket, StreamId, TimeoutReason};
 use alloc::vec::Vec;
 use paceline_units::Ecn;
 
@@ -302,18 +300,4 @@ fn without_reports_few_packets_leave_and_ever_fewer() {
     }
     let late = left.iter().filter(|now| **now > 2000).count();
     assert!((10..=30).contains(&left.len()) && (1..=6).contains(&late), "{left:?}");
-}
-
-#[test]
-fn an_assignment_holds_until_the_next_forecast() {
-    let mut sprout = Sprout::new(&Params::default(), &FlowSetup::new(Bytes::new(1500)));
-    let queue = SendQueueState { greedy: true, ..SendQueueState::default() };
-    let offered = Offered { stream: StreamId(0), bytes: Bytes::new(1500), frame_end: true };
-    let _ = sprout.on_offered(at(0), &offered, &queue);
-    let own = sprout.rate();
-    let _ = sprout.assign(at(1), Assigned::Rate(Bitrate::from_bps_f64(2.0 * own)));
-    assert!((sprout.rate() / own - 2.0).abs() < 1e-6);
-    let forecast = sprout.receiver.forecast();
-    sprout.window.on_forecast(at(2), forecast);
-    assert_eq!(sprout.rate(), own);
 }

@@ -4,9 +4,6 @@ use super::Params;
 use super::forecast::{Forecast, MOST_TICKS};
 use paceline_units::{Bytes, Time};
 
-/// No more is assigned, in bytes.
-const MOST: f64 = 1e12;
-
 /// The newest forecast, and the packets that are thought to wait.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
@@ -18,8 +15,6 @@ pub(super) struct Window {
     look_ahead: usize,
     /// Queue occupancy in packets.
     pub(super) queue: f64,
-    /// An assigned rate over the forecast's.
-    part: f64,
 }
 
 impl Window {
@@ -31,7 +26,6 @@ impl Window {
             ticks: params.forecast_ticks as usize,
             look_ahead: params.look_ahead as usize,
             queue: 0.0,
-            part: 1.0,
         }
     }
 
@@ -41,7 +35,7 @@ impl Window {
     }
 
     pub(super) fn on_forecast(&mut self, now: Time, forecast: Forecast) {
-        (self.forecast, self.from, self.at, self.part) = (forecast, now, 0, 1.0);
+        (self.forecast, self.from, self.at) = (forecast, now, 0);
     }
 
     /// Bytes that are under way, as a report told.
@@ -58,7 +52,7 @@ impl Window {
         let passed = now.saturating_since(self.from).as_nanos() / params.tick.as_nanos().max(1);
         let now_at = passed.clamp(0, self.ticks as i64) as usize;
         while self.at < now_at {
-            let delivered = (self.until(self.at + 1) - self.until(self.at)) * self.part;
+            let delivered = self.until(self.at + 1) - self.until(self.at);
             self.queue = (self.queue - delivered).max(0.0);
             self.at += 1;
         }
@@ -72,19 +66,13 @@ impl Window {
     /// Bytes that are safe to send: the deliveries within the look-ahead, less what waits.
     pub(super) fn bytes(&self, params: &Params) -> Bytes {
         let end = (self.at + 1 + self.look_ahead).min(self.ticks);
-        let safe = (self.until(end) - self.until((self.at + 1).min(self.ticks))) * self.part - self.queue;
+        let safe = self.until(end) - self.until((self.at + 1).min(self.ticks)) - self.queue;
         Bytes::new((safe * params.packet.as_f64()).max(0.0) as u64)
     }
 
     /// Bytes that the forecast has within its look-ahead.
     pub(super) fn ahead(&self, params: &Params) -> f64 {
-        self.until(self.look_ahead) * self.part * params.packet.as_f64()
-    }
-
-    /// The deliveries within the look-ahead are these bytes from now on, until the next forecast.
-    pub(super) fn assign(&mut self, params: &Params, bytes: f64) {
-        let own = self.until(self.look_ahead) * params.packet.as_f64();
-        self.part = if own > 0.0 { bytes.min(MOST) / own } else { 1.0 };
+        self.until(self.look_ahead) * params.packet.as_f64()
     }
 
     /// The forecast's deliveries within so many ticks, in packets.
