@@ -52,27 +52,36 @@ def lines(entry: Entry, out: Path) -> Lines | None:
     times = flows["time_s"].to_numpy()
     ends = np.linspace(0.0, float(times[-1]), POINTS + 1)[1:]
     count = max(1, len(np.unique(times)) / POINTS)
-    rates = _binned(times[own], flows["throughput_mbps"].to_numpy()[own], ends, np.nansum) / count
-    waits = _binned(times[own], flows["queue_delay_ms"].to_numpy()[own], ends, _mean)
-    capacity = _binned(links["time_s"].to_numpy()[on_way], links["capacity_mbps"].to_numpy()[on_way], ends, np.nanmin)
+    rates, rows = _sums(times[own], flows["throughput_mbps"].to_numpy()[own], ends)
+    waits, waited = _sums(times[own], flows["queue_delay_ms"].to_numpy()[own], ends)
+    rates = np.where(rows > 0, rates / count, np.nan)
+    waits = np.divide(waits, waited, out=np.full(POINTS, np.nan), where=waited > 0)
+    spans, capacities = _present_in(links["time_s"].to_numpy()[on_way], links["capacity_mbps"].to_numpy()[on_way], ends)
+    capacity = np.full(POINTS, np.nan)
+    np.fmin.at(capacity, spans, capacities)
     return Lines(entry.contender.label, list(ends), list(rates), list(waits), list(capacity))
 
 
-def _mean(values: np.ndarray[Any, Any]) -> float:
-    present = values[values == values]
-    return float(present.mean()) if len(present) else float("nan")
-
-
-def _binned(
-    times: np.ndarray[Any, Any], values: np.ndarray[Any, Any], ends: np.ndarray[Any, Any], of: Any
-) -> np.ndarray[Any, Any]:
-    """A statistic of the values in each span."""
+def _present_in(
+    times: np.ndarray[Any, Any], values: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The values that are there, and in which span each is."""
     import numpy as np
 
-    order = np.argsort(times, kind="stable")
-    edges = np.searchsorted(times[order], ends + 1e-9)
-    parts = np.split(values[order].astype(float), edges[:-1])
-    return np.array([of(part) if len(part) and not np.isnan(part).all() else np.nan for part in parts])
+    values = values.astype(float)
+    present = ~np.isnan(values)
+    spans = np.searchsorted(ends + 1e-9, times[present], side="right")
+    return np.minimum(spans, len(ends) - 1), values[present]
+
+
+def _sums(
+    times: np.ndarray[Any, Any], values: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The sum of the values in each span, and how many there are."""
+    import numpy as np
+
+    spans, values = _present_in(times, values, ends)
+    return np.bincount(spans, values, len(ends)), np.bincount(spans, minlength=len(ends))
 
 
 def looks_of(entries: Sequence[Entry]) -> dict[str, Look]:

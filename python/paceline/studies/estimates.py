@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,11 +37,19 @@ def estimate(rows: pd.DataFrame, metric: str) -> Estimate | None:
 
 def half_interval(values: Sequence[float], confidence: float = 0.95) -> float | None:
     """Half the width of the interval of a mean by Student's t; None of a single value."""
-    from scipy import stats
+    import numpy as np
 
     if len(values) < 2:
         return None
-    return float(stats.t.ppf((1 + confidence) / 2, len(values) - 1)) * float(stats.sem(values))
+    return _quantile((1 + confidence) / 2, len(values) - 1) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+
+
+@lru_cache(maxsize=1024)
+def _quantile(part: float, freedom: int) -> float:
+    """The quantile of Student's t."""
+    from scipy import stats
+
+    return float(stats.t.ppf(part, freedom))
 
 
 def three(value: float) -> str:
