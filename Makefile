@@ -165,7 +165,7 @@ own-controller: prerequisites ## Compile the example of a build with a controlle
 # Whatever these controllers need is theirs alone: no crate and no package here depends on it.
 PEERS := target/peers
 .PHONY: peers
-peers: build ## Grade controllers of other projects beside the nearest ones here, in half an hour; needs Go as well
+peers: build ## Grade controllers of other projects beside the nearest ones here, in a quarter of an hour; needs Go as well
 	@command -v go >/dev/null || { echo "missing: Go 1.25 or newer" >&2; exit 1; }
 	cd peers && CARGO_TARGET_DIR=$(CURDIR)/$(PEERS) cargo build --locked --quiet
 	cd peers/pion && go test -c -o $(CURDIR)/$(PEERS)/pion .
