@@ -131,16 +131,25 @@ def _by_flow(metric: Metric, result: Result, column: str, flows: str) -> dict[st
     for name in wanted:
         own = names == name
         ends, places = np.unique(times[own], return_inverse=True)
-        present = ~np.isnan(values[own])
-        sums = np.bincount(places[present], values[own][present], len(ends))
-        counts = np.bincount(places[present], minlength=len(ends))
-        whole = sums if column in RATES else sums / np.maximum(counts, 1)
-        found[name] = {"time_s": ends, column: np.where(counts > 0, whole, np.nan)}
+        found[name] = {"time_s": ends, column: gathered(column, values[own], places, len(ends))}
     return found
 
 
 RATES = ("throughput_mbps", "send_rate_mbps", "target_bitrate_mbps", "bytes_in_flight")
 """Columns whose values add up over streams and flows; others are averaged."""
+
+
+def gathered(
+    column: str, values: np.ndarray[Any, Any], places: np.ndarray[Any, Any], count: int
+) -> np.ndarray[Any, Any]:
+    """The values of a column together at each of so many places; NaN where there is none."""
+    import numpy as np
+
+    present = ~np.isnan(values)
+    sums = np.bincount(places[present], values[present], count)
+    counts = np.bincount(places[present], minlength=count)
+    whole = sums if column in RATES else sums / np.maximum(counts, 1)
+    return np.where(counts > 0, whole, np.nan)
 
 
 def _windows(own: Columns, column: str, span: Span, window: float) -> np.ndarray[Any, Any]:

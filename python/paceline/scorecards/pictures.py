@@ -12,6 +12,7 @@ from paceline.plots.style import shortened
 from paceline.plots.styles import SCREEN, drawn_as
 from paceline.plots.vocabulary import Look, looks
 from paceline.scorecards.definition import Entry
+from paceline.scorecards.figures import gathered
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,36 +53,18 @@ def lines(entry: Entry, out: Path) -> Lines | None:
     times = flows["time_s"].to_numpy()
     ends = np.linspace(0.0, float(times[-1]), POINTS + 1)[1:]
     count = max(1, len(np.unique(times)) / POINTS)
-    rates, rows = _sums(times[own], flows["throughput_mbps"].to_numpy()[own], ends)
-    waits, waited = _sums(times[own], flows["queue_delay_ms"].to_numpy()[own], ends)
-    rates = np.where(rows > 0, rates / count, np.nan)
-    waits = np.divide(waits, waited, out=np.full(POINTS, np.nan), where=waited > 0)
-    spans, capacities = _present_in(links["time_s"].to_numpy()[on_way], links["capacity_mbps"].to_numpy()[on_way], ends)
+
+    def spans(times: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return np.minimum(np.searchsorted(ends + 1e-9, times, side="right"), POINTS - 1)
+
+    def of_flows(column: str) -> np.ndarray[Any, Any]:
+        values = flows[column].to_numpy()[own].astype(float)
+        return gathered(column, values, spans(times[own]), POINTS)
+
+    rates, waits = of_flows("throughput_mbps") / count, of_flows("queue_delay_ms")
     capacity = np.full(POINTS, np.nan)
-    np.fmin.at(capacity, spans, capacities)
+    np.fmin.at(capacity, spans(links["time_s"].to_numpy()[on_way]), links["capacity_mbps"].to_numpy()[on_way])
     return Lines(entry.contender.label, list(ends), list(rates), list(waits), list(capacity))
-
-
-def _present_in(
-    times: np.ndarray[Any, Any], values: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """The values that are there, and in which span each is."""
-    import numpy as np
-
-    values = values.astype(float)
-    present = ~np.isnan(values)
-    spans = np.searchsorted(ends + 1e-9, times[present], side="right")
-    return np.minimum(spans, len(ends) - 1), values[present]
-
-
-def _sums(
-    times: np.ndarray[Any, Any], values: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """The sum of the values in each span, and how many there are."""
-    import numpy as np
-
-    spans, values = _present_in(times, values, ends)
-    return np.bincount(spans, values, len(ends)), np.bincount(spans, minlength=len(ends))
 
 
 def looks_of(entries: Sequence[Entry]) -> dict[str, Look]:
