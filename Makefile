@@ -126,12 +126,15 @@ docs: examples ## Write the pages and the C header anew that are generated from 
 	@for page in $(PAGES); do $(EXAMPLES)/$$page > docs/$$page.md; done
 	@for page in $(REFERENCE); do $(EXAMPLES)/scenario-reference $$page > docs/$$page.md; done
 
+# Addresses that others link to.
+LINKED := index ten-minutes algorithms/scream studies/scream-5g/index source/scenarios/first-call.toml gallery slider
 .PHONY: site
 site: build $(if $(HAS_WASM),playground) $(VENV)/.docs ## Make the site of the documentation into out/site, and check every link and anchor of it
 	@# With --quiet it counts no warnings, and finds nothing.
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -f site/mkdocs.yml 2>&1 | { grep -v ^INFO || true; }
 	@if [ -n "$(HAS_WASM)" ]; then cp -r $(PLAYGROUND) out/site/playground-page; \
 		else echo "without the playground, which needs: rustup target add $(WASM)"; fi
+	@for page in $(LINKED); do test -f out/site/$$page.html || { echo "missing: out/site/$$page.html" >&2; exit 1; }; done
 	@echo out/site/index.html
 
 .PHONY: examples
