@@ -11,6 +11,8 @@ use alloc::vec::Vec;
 
 /// Most deliveries of a tick over those at the largest rate.
 const MOST: f64 = 1.5;
+/// Sums that a processor adds to at a time.
+const LANES: usize = 8;
 /// Most ticks of a forecast.
 pub(super) const MOST_TICKS: usize = 16;
 
@@ -47,9 +49,15 @@ impl Model {
         for (ticks, table) in self.horizons.iter().enumerate() {
             let counts = table.len() / probabilities.len();
             let reaches = |count: usize| {
-                let row = &table[count * probabilities.len()..];
-                let sum: f64 = row.iter().zip(probabilities).map(|(row, part)| f64::from(*row) * part).sum();
-                sum >= self.risk
+                let row = &table[count * probabilities.len()..][..probabilities.len()];
+                // Several sums at a time: none waits for the one before.
+                let mut sums = [0.0; LANES];
+                for (row, parts) in row.chunks(LANES).zip(probabilities.chunks(LANES)) {
+                    for ((sum, row), part) in sums.iter_mut().zip(row).zip(parts) {
+                        *sum += f64::from(*row) * part;
+                    }
+                }
+                sums.iter().sum::<f64>() >= self.risk
             };
             // The smallest count with this probability: no smaller than that of the horizon before.
             let (mut low, mut high) = (least, counts - 1);
