@@ -20,8 +20,10 @@ pub(crate) struct Line {
     pub(crate) marker: Marker,
     /// In a box: a link without noise looks at one word.
     pub(crate) noise: Option<Box<Noise>>,
-    /// Whether it has a shaper, marks or noise, or its delay changes.
+    /// Whether it has a shaper or marks, or `moves`.
     pub(crate) alters: bool,
+    /// Whether it has noise, damage or copies, or its delay changes.
+    pub(crate) moves: bool,
     /// Propagation in nanoseconds; where it changes, the least of all times.
     pub(crate) delay: u64,
     /// The route, if the propagation changes.
@@ -54,9 +56,13 @@ impl Line {
         let mut plan = self.plain(wait, departs);
         if !PLAIN && self.alters {
             plan.wait += span(held);
-            self.alter(&mut plan, packet.ecn(), wait, departs);
+            plan.marked = self.marks(packet.ecn(), wait, departs);
             if plan.marked {
                 packet.mark_ce();
+            }
+            if self.moves {
+                // Field by field: the plan stays in registers.
+                (plan.arrives, plan.noise, plan.arrival) = self.moved(departs);
             }
         }
         plan
@@ -72,23 +78,28 @@ impl Line {
         Plan { departed, arrives, wait, noise: TimeDelta::ZERO, marked: false, arrival: Arrival::Whole }
     }
 
-    /// Changes the plan of a packet that departs at `departs` by marks, another route, noise, damage and copies. Apart from the
-    /// path of plain links.
+    /// Whether a packet that departs at `departs` is marked. Apart from the path of plain links.
     #[inline(never)]
-    fn alter(&mut self, plan: &mut Plan, ecn: Ecn, wait: u64, departs: u64) {
-        plan.marked = self.marker.decide(departs, wait, ecn);
-        if let Some(route) = &mut self.route {
-            plan.arrives = Time::from_nanos(route.arrival(departs));
-        }
-        if let Some(noise) = &mut self.noise {
-            let plain = plan.arrives;
-            plan.arrives = noise.arrival(plain);
-            plan.noise = plan.arrives.saturating_since(plain);
-        }
-        if self.damage.as_mut().is_some_and(|damage| damage.befalls(departs)) {
-            plan.arrival = Arrival::Damaged;
+    fn marks(&mut self, ecn: Ecn, wait: u64, departs: u64) -> bool {
+        self.marker.decide(departs, wait, ecn)
+    }
+
+    /// When a packet that departs at `departs` arrives by the route and with noise, the delay of that, and whether it is damaged or
+    /// copied. Apart from the path of plain links.
+    #[inline(never)]
+    fn moved(&mut self, departs: u64) -> (Time, TimeDelta, Arrival) {
+        let plain = Time::from_nanos(match &mut self.route {
+            Some(route) => route.arrival(departs),
+            None => departs.saturating_add(self.delay),
+        });
+        let arrives = self.noise.as_mut().map_or(plain, |noise| noise.arrival(plain));
+        let arrival = if self.damage.as_mut().is_some_and(|damage| damage.befalls(departs)) {
+            Arrival::Damaged
         } else if self.duplicates.as_mut().is_some_and(|duplicates| duplicates.copies(departs)) {
-            plan.arrival = Arrival::Twice;
-        }
+            Arrival::Twice
+        } else {
+            Arrival::Whole
+        };
+        (arrives, arrives.saturating_since(plain), arrival)
     }
 }

@@ -50,15 +50,12 @@ impl<P: Transit> Link<P> {
         let delay = config.delay.course();
         let least = delay.least() as u64;
         let route = (!delay.is_constant()).then(|| Box::new(Route::new(delay, config.overtake)));
+        let moves = noise.is_some() || route.is_some() || damage.is_some() || duplicates.is_some();
         let line = Line {
             server: Server::new(config.rate.schedule(&config.down)),
             account: Account::default(),
-            alters: !marker.is_off()
-                || noise.is_some()
-                || route.is_some()
-                || damage.is_some()
-                || duplicates.is_some()
-                || config.shaper.is_some(),
+            alters: !marker.is_off() || moves || config.shaper.is_some(),
+            moves,
             marker,
             damage,
             duplicates: duplicates.map(Box::new),
@@ -102,7 +99,7 @@ impl<P: Transit> Link<P> {
     /// Offers a packet at `now`; calls come in order of time. Drop-tail without a shaper calls `sink` at once with a departure in the
     /// future, other disciplines when service begins, for all whose service has begun up to and including `now`. A
     /// departure that never comes is not announced.
-    #[inline]
+    #[inline(always)]
     pub fn offer(&mut self, now: Time, mut packet: P, sink: &mut impl FnMut(Departure<P>)) -> Offered {
         let now = self.reach(now);
         if self.gated {
@@ -158,28 +155,37 @@ impl<P: Transit> Link<P> {
     #[inline(always)]
     pub fn plan(&mut self, now: Time, packet: &mut impl Transit) -> Planned {
         let now = self.reach(now);
-        match self.gated {
-            true => self.plan_gated(now, packet),
-            false => self.queue.plan::<false, _>(&mut self.line, now, packet, |_, _| None),
+        // A word from the gate, and no plan: that stays in registers.
+        if self.gated
+            && let Some(ended) = self.plan_gate(now, packet)
+        {
+            return match ended {
+                Offered::Accepted => Planned::Undecided,
+                Offered::Dropped => Planned::Dropped,
+                Offered::Lost => Planned::Lost,
+            };
         }
+        self.queue.plan(&mut self.line, now, packet)
     }
 
-    /// As [`Link::plan`] where something is before the queue.
+    /// The fate of a packet that does not pass at once what is before the queue: accepted where the link is to hold it, and then
+    /// nothing happened yet.
     #[inline(never)]
-    fn plan_gated(&mut self, now: u64, packet: &mut impl Transit) -> Planned {
+    fn plan_gate(&mut self, now: u64, packet: &mut impl Transit) -> Option<Offered> {
         let Link { gate, shaper, queue, limits, line, .. } = self;
         let size = line.size_of(packet);
         if shaper.as_mut().is_some_and(|shaper| !shaper.is_open(now, size)) {
-            return Planned::Undecided;
+            return Some(Offered::Accepted);
         }
         limits.iter_mut().for_each(|limits| limits.apply(queue, now));
-        queue.plan::<true, _>(line, now, packet, |line, packet| {
-            let ended = gate.pass(line, now, packet);
-            if let (None, Some(shaper)) = (ended, &mut *shaper) {
-                shaper.pass(now, size);
-            }
-            ended
-        })
+        if !queue.decides_at_once(line, now) {
+            return Some(Offered::Accepted);
+        }
+        let ended = gate.pass(line, now, packet);
+        if let (None, Some(shaper)) = (ended, shaper) {
+            shaper.pass(now, size);
+        }
+        ended
     }
 
     /// As [`Link::plan`], faster, for a plain link, which is never undecided. Any other is, always.

@@ -108,7 +108,7 @@ impl TcpReceiver {
         }
         let odd = Flags::RST.0 | Flags::SYN.0;
         if segment.flags.0 & odd != 0 {
-            self.control(now, segment, ecn);
+            self.control(now, *segment, ecn);
             return Bytes::ZERO;
         }
         let begin = self.config.initial_sequence.wrapping_add(1);
@@ -134,7 +134,7 @@ impl TcpReceiver {
         }
         self.note_mark(now, segment, ecn);
         if let Congestion::Header(header) = segment.congestion {
-            self.note_feedback(&header);
+            self.note_feedback(header);
         }
         if fin && self.fin.is_none() {
             self.fin = Some(end);
@@ -172,12 +172,12 @@ impl TcpReceiver {
         self.config.ack_delay
     }
 
-    /// SYN and RST.
+    /// SYN and RST. A copy, so that the common segment need not lie in memory.
     #[cold]
-    fn control(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
+    fn control(&mut self, now: Time, segment: Segment, ecn: Ecn) {
         if segment.flags.has(Flags::SYN) && segment.sequence == self.config.initial_sequence && self.next == 0
         {
-            let flags = Flags::SYN.and(Flags::ACK).and(self.answer_ecn(segment, ecn));
+            let flags = Flags::SYN.and(Flags::ACK).and(self.answer_ecn(&segment, ecn));
             self.config.timestamps &= segment.timestamp != 0;
             self.heard.recent = if self.config.timestamps { segment.timestamp } else { 0 };
             self.connected = true;
@@ -222,32 +222,34 @@ impl TcpReceiver {
     /// (RFC 8257 section 3.2).
     #[inline]
     fn note_mark(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
-        let ecn = if ecn.is_ce() && self.config.conceals.marks() { self.config.ect } else { ecn };
-        match self.config.ecn_echo {
-            EcnEcho::Rfc3168 => {
-                if segment.flags.has(Flags::CWR) {
-                    self.echo = Flags::NONE;
-                }
-                self.echo = self.echo.and_if(ecn.is_ce(), Flags::ECE);
+        let marked = ecn.is_ce() && !self.config.conceals.marks();
+        if self.config.ecn_echo != EcnEcho::Rfc3168 {
+            return self.note_exactly(now, marked);
+        }
+        if segment.flags.has(Flags::CWR) {
+            self.echo = Flags::NONE;
+        }
+        self.echo = self.echo.and_if(marked, Flags::ECE);
+    }
+
+    /// The same for echoes that are not RFC 3168's.
+    #[inline(never)]
+    fn note_exactly(&mut self, now: Time, marked: bool) {
+        if self.config.ecn_echo == EcnEcho::Accurate {
+            if self.marks.on_packet(marked, self.unacknowledged == 0) {
+                self.due = Some(now);
             }
-            EcnEcho::Exact if ecn.is_ce() != self.echo.has(Flags::ECE) => {
-                if self.unacknowledged > 0 && self.due.is_some_and(|due| due > now) {
-                    self.first = Some(self.acknowledgment());
-                    (self.unacknowledged, self.due) = (0, None);
-                }
-                self.echo = Flags::NONE.and_if(ecn.is_ce(), Flags::ECE);
+            self.echo = self.marks.flags();
+        } else if marked != self.echo.has(Flags::ECE) {
+            if self.unacknowledged > 0 && self.due.is_some_and(|due| due > now) {
+                self.first = Some(self.acknowledgment());
+                (self.unacknowledged, self.due) = (0, None);
             }
-            EcnEcho::Exact => {}
-            EcnEcho::Accurate => {
-                if self.marks.on_packet(ecn.is_ce(), self.unacknowledged == 0) {
-                    self.due = Some(now);
-                }
-                self.echo = self.marks.flags();
-            }
+            self.echo = Flags::NONE.and_if(marked, Flags::ECE);
         }
     }
 
-    fn note_feedback(&mut self, header: &CongestionHeader) {
+    fn note_feedback(&mut self, header: CongestionHeader) {
         let before = match (self.congestion, header.kind) {
             (Congestion::Feedback(sum), Feedback::Change) => sum,
             _ => 0.0,
@@ -316,7 +318,10 @@ impl TcpReceiver {
             self.heard.acknowledged = self.next;
             sack = sack.beside_a_timestamp();
         }
-        let congestion = std::mem::take(&mut self.congestion);
+        let congestion = self.congestion;
+        if congestion != Congestion::None {
+            self.congestion = Congestion::None;
+        }
         Segment { sack, congestion, ..self.segment(flags, self.config.initial_sequence.wrapping_add(1)) }
     }
 

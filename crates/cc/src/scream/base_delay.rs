@@ -44,7 +44,7 @@ impl BaseDelay {
     }
 
     /// The same where another packet of the report had a delay that is less by `above`.
-    #[inline]
+    #[inline(always)]
     pub fn sample_above(&mut self, now: Time, sent: Time, arrived: Time, above: TimeDelta) {
         let (delay, tilt) = self.clocks.on_arrival(now, sent, arrived);
         if let Some(tilt) = tilt {

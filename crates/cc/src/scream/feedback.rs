@@ -115,9 +115,15 @@ impl Scream {
     fn sample_delay(&mut self, now: Time, report: &PacketsReport<'_>, sent: Time, arrived: Time) {
         self.base.sample(now, sent, arrived);
         if self.standing.span > TimeDelta::ZERO {
-            let above = self.standing.above_least(report, (sent, arrived));
-            self.base.queue_delay = self.standing.take(sent, self.base.queue_delay, above);
+            self.take_least(report, sent, arrived);
         }
+    }
+
+    /// The queue delay by the packet of late that waited least. The newest one of the report is given.
+    #[cold]
+    fn take_least(&mut self, report: &PacketsReport<'_>, sent: Time, arrived: Time) {
+        let above = self.standing.above_least(report, (sent, arrived));
+        self.base.queue_delay = self.standing.take(sent, self.base.queue_delay, above);
     }
 
     /// The event to react to now, if any, and whether it is a loss. At most one reaction per smoothed round trip, loss

@@ -121,7 +121,7 @@ impl<L: Law> WindowSender<L> {
         let held_up = self.flight.first() == first && first < self.repaired_until;
         if ack.delivered > 0 {
             if under_way > 0.0 && !held_up {
-                self.measure_shortfall(&ack, under_way);
+                self.measure_shortfall(ack, under_way);
             }
             self.on_ack(ack, marked_anew, held_up);
         }
@@ -141,7 +141,7 @@ impl<L: Law> WindowSender<L> {
     /// Packets that wait for a delayed acknowledgement are under way for longer than a round trip, and so much of the flight is not on
     /// the path (Little's law). A flight above the window drains after a reduction, and tells nothing.
     #[cold]
-    fn measure_shortfall(&mut self, ack: &Ack, under_way: f64) {
+    fn measure_shortfall(&mut self, ack: Ack, under_way: f64) {
         let Some(rtt) = ack.rtt.filter(|_| !self.window.recovering) else { return };
         let (flight, delivered) = (ack.flight_before as f64, ack.delivered as f64);
         let Window { cwnd, mss, .. } = self.window;

@@ -25,7 +25,7 @@ use crate::FactorOverTime;
 use crate::config::{QueueLimit, ResolvedLimit};
 use crate::line::Line;
 use crate::schedule::NEVER;
-use crate::transit::{Departure, Offered, Planned, Transit};
+use crate::transit::{Departure, Planned, Transit};
 use alloc::format;
 use alloc::string::ToString;
 use droptail::DropTail;
@@ -207,7 +207,7 @@ macro_rules! disciplines {
             }
 
             /// A packet comes at `now`, which a shaper had held back. It comes back if it is dropped.
-            #[inline]
+            #[inline(always)]
             pub(crate) fn offer(
                 &mut self,
                 line: &mut Line,
@@ -252,30 +252,21 @@ macro_rules! disciplines {
                 }
             }
 
-            /// The fate of a packet that finds an idle server, and with drop-tail of any, unless it ends at the gate before the queue.
-            /// `GATED` where there is one.
+            /// Whether the fate of a packet that comes at `now` is known at once: with drop-tail always, else where the server is idle.
+            pub(crate) fn decides_at_once(&self, line: &Line, now: u64) -> bool {
+                match self {
+                    Queue::Plain(_) | Queue::DropTail(_) => true,
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.is_idle(line, now),)*
+                }
+            }
+
+            /// The fate of a packet that comes at `now`, if it is known at once.
             #[inline(always)]
-            pub(crate) fn plan<const GATED: bool, T: Transit>(
-                &mut self,
-                line: &mut Line,
-                now: u64,
-                packet: &mut T,
-                mut gate: impl FnMut(&mut Line, &mut T) -> Option<Offered>,
-            ) -> Planned {
-                let kept = |kept| if kept == Offered::Lost { Planned::Lost } else { Planned::Dropped };
+            pub(crate) fn plan(&mut self, line: &mut Line, now: u64, packet: &mut impl Transit) -> Planned {
                 match self {
                     Queue::Plain(queue) => queue.plan::<true>(line, now, packet, 0),
-                    Queue::DropTail(queue) => match gate(line, packet) {
-                        Some(at_gate) => kept(at_gate),
-                        None => queue.plan::<false>(line, now, packet, 0),
-                    },
-                    $($(#[cfg($cfg)])? Queue::$name(queue) => match queue.is_idle::<GATED>(line, now) {
-                        false => Planned::Undecided,
-                        true => match gate(line, packet) {
-                            Some(at_gate) => kept(at_gate),
-                            None => queue.plan(line, now, packet, 0),
-                        },
-                    },)*
+                    Queue::DropTail(queue) => queue.plan::<false>(line, now, packet, 0),
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.plan_if_idle(line, now, packet),)*
                 }
             }
 

@@ -219,16 +219,28 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
         taken.map_err(|queued| queued.packet)
     }
 
-    /// Whether a packet that comes at `now` finds an idle server. `GATED` only tells the callers apart: each has code of its own.
-    #[inline(always)]
-    pub(crate) fn is_idle<const GATED: bool>(&mut self, line: &mut Line, now: u64) -> bool {
+    /// Whether a packet that comes at `now` finds an idle server.
+    #[inline]
+    pub(crate) fn is_idle(&self, line: &Line, now: u64) -> bool {
         let free = self.serving.as_ref().is_none_or(|serving| serving.departs <= now);
-        if !free || line.account.packets() > 0 || !self.unseen.is_empty() {
-            return false;
+        free && line.account.packets() == 0 && self.unseen.is_empty()
+    }
+
+    /// The fate of a packet that comes at `now`, if it finds an idle server.
+    #[inline(always)]
+    pub(crate) fn plan_if_idle(&mut self, line: &mut Line, now: u64, packet: &mut impl Transit) -> Planned {
+        if !self.is_idle(line, now) {
+            return Planned::Undecided;
         }
         // Nothing waits whose service could begin.
-        self.run(line, now, &mut |_| {});
-        true
+        if D::TIMED {
+            self.run(line, now, &mut |_| {});
+        } else if let Some(served) = self.serving.take() {
+            line.account.depart(served.size, served.marked);
+            let mut waiting = Waiting { account: &mut line.account, dropped: &mut self.dropped };
+            self.discipline.dequeue_nothing(served.departs, &mut waiting);
+        }
+        self.plan(line, now, packet, 0)
     }
 
     /// The fate of a packet that finds an idle server.
