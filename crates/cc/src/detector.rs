@@ -4,7 +4,7 @@
 //! sent sufficiently later was acknowledged, and that is taken back when the packet turns up after all. Of a packet that no
 //! report named, because the report was lost, nothing is known: it leaves the flight without a verdict (RFC 8888 section 5).
 
-use crate::{PacketResult, SentRun, Status};
+use crate::{PacketResult, SentPacket, SentRun, Status};
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -114,6 +114,12 @@ const LARGEST_CAPACITY: usize = 1 << 16;
 const REMEMBERED_LOSSES: usize = 256;
 const NO_ENTRY: Entry = Entry { sent: Time::ZERO, size: 0, state: State::NotSent };
 
+/// The size of a packet as it is remembered.
+#[inline]
+fn entry_size(size: Bytes) -> u32 {
+    size.as_u64().min(u64::from(u32::MAX)) as u32
+}
+
 impl LossDetector {
     /// A detector that has seen nothing.
     pub fn new(config: DetectorConfig) -> LossDetector {
@@ -157,7 +163,7 @@ impl LossDetector {
         if sequence - self.undecided >= self.ring.len() as u64 {
             self.make_room();
         }
-        let size = size.as_u64().min(u64::from(u32::MAX)) as u32;
+        let size = entry_size(size);
         let mask = self.ring.len() - 1;
         self.ring[sequence as usize & mask] = Entry { sent: now, size, state: State::Outstanding };
         self.next = sequence + 1;
@@ -167,11 +173,25 @@ impl LossDetector {
     /// A run of packets was sent.
     #[inline]
     pub fn on_run(&mut self, run: &SentRun) {
-        let mut now = run.first;
-        for sequence in run.packet.sequence..run.packet.sequence + run.count {
-            self.on_sent(now, sequence, run.packet.size);
+        let SentPacket { sequence: first, size, .. } = run.packet;
+        let (mut now, end) = (run.first, first.saturating_add(run.count));
+        if first != self.next || end == u64::MAX || end - self.undecided > self.ring.len() as u64 {
+            for sequence in first..end {
+                self.on_sent(now, sequence, size);
+                now += run.gap;
+            }
+            return;
+        }
+        let size = entry_size(size);
+        let ring = &mut self.ring[..];
+        for sequence in first..end {
+            if let Some(entry) = ring.get_mut(sequence as usize & (ring.len() - 1)) {
+                *entry = Entry { sent: now, size, state: State::Outstanding };
+            }
             now += run.gap;
         }
+        self.next = end;
+        self.in_flight += u64::from(size) * run.count;
     }
 
     /// Forgets what is outstanding: nothing is in flight any more. A late acknowledgement still counts as delivery.
@@ -184,9 +204,9 @@ impl LossDetector {
     /// The receiver's word on packets of this stream. Always in line: a controller calls it for every report, and the
     /// iterators are the controller's.
     #[inline(always)]
-    pub fn on_report<'a>(&mut self, now: Time, packets: impl Iterator<Item = &'a PacketResult>) -> Acked {
+    pub fn on_report<'a>(&mut self, now: Time, mut packets: impl Iterator<Item = &'a PacketResult>) -> Acked {
         let mut acked = Acked::default();
-        for packet in packets {
+        while let Some(packet) = self.take_in_order(&mut packets, &mut acked) {
             self.take(now, packet, &mut acked);
         }
         self.settle(now, acked)
@@ -196,8 +216,47 @@ impl LossDetector {
     #[inline(always)]
     pub fn on_packet(&mut self, now: Time, packet: &PacketResult) -> Acked {
         let mut acked = Acked::default();
-        self.take(now, packet, &mut acked);
+        if let Some(packet) = self.take_in_order(&mut core::iter::once(packet), &mut acked) {
+            self.take(now, packet, &mut acked);
+        }
         self.settle(now, acked)
+    }
+
+    /// Takes packets that arrived without CE, each the next in order, up to one of which that is not so: answers that. The common case,
+    /// in a loop of its own that keeps its state in registers.
+    #[inline(always)]
+    fn take_in_order<'a>(
+        &mut self,
+        packets: &mut impl Iterator<Item = &'a PacketResult>,
+        acked: &mut Acked,
+    ) -> Option<&'a PacketResult> {
+        let (first, next, ring) = (self.acked_end, self.next, &mut self.ring[..]);
+        let (mut end, mut newest, mut bytes) = (first, self.newest_acked_sent, 0);
+        let other = packets.find(|packet| {
+            let Status::Received { arrived, ecn } = packet.status else { return true };
+            let place = end as usize & (ring.len() - 1);
+            let Some(entry) = ring.get_mut(place).filter(|_| packet.sequence == end && end < next) else {
+                return true;
+            };
+            if ecn.is_ce() || entry.state != State::Outstanding || entry.sent < newest {
+                return true;
+            }
+            entry.state = State::Arrived;
+            acked.newest = Some((entry.sent, arrived));
+            (newest, end) = (entry.sent, end + 1);
+            bytes += u64::from(entry.size);
+            false
+        });
+        if self.undecided == first {
+            self.undecided = end;
+        }
+        (self.acked_end, self.newest_acked_sent) = (end, newest);
+        let bytes = Bytes::new(bytes);
+        acked.newly_acked += bytes;
+        acked.delivered += bytes;
+        acked.presumed += bytes;
+        acked.delivered_packets += (end - first) as u32;
+        other
     }
 
     /// Takes a report's word on one packet.

@@ -130,28 +130,32 @@ impl Path {
         let (is_clear, spacing) = (silence.is_clear(now), self.spacing.as_nanos() as u64);
         let (mut newest, mut behind) = self.told;
         let (mut told, mut before, mut group) = (Bytes::ZERO, unreported, Group::NONE);
+        // Nothing joins the group of no packet.
+        let mut reach = 0;
         for &PacketResult { sequence, sent, size, status, .. } in packets {
             let Status::Received { arrived, .. } = status else { continue };
             if sent < newest || sent == newest && sequence < behind {
                 continue;
             }
             (newest, behind) = (sent, sequence.wrapping_add(1));
-            let bytes = size + core::mem::take(&mut before);
-            told += bytes;
             let (Some(arrived), true) = (arrived, is_clear) else {
-                self.take(now, &core::mem::replace(&mut group, Group::NONE));
+                told += self.take(now, group);
+                (group, reach) = (Group::NONE, 0);
+                let bytes = size + core::mem::take(&mut before);
                 self.take_alone(now, (sent, arrived), bytes, silence);
+                told += bytes;
                 continue;
             };
-            if group.bytes > Bytes::ZERO && (arrived.wrapping_since(group.first).as_nanos() as u64) < spacing
-            {
-                group.join(sent, arrived, bytes);
+            if (arrived.wrapping_since(group.first).as_nanos() as u64) < reach {
+                group.join(sent, arrived, size);
             } else {
-                self.take(now, &group);
+                told += self.take(now, group);
+                let bytes = size + core::mem::take(&mut before);
                 group = Group { first: arrived, least: (sent, arrived), last: (sent, arrived), bytes };
+                reach = spacing;
             }
         }
-        self.take(now, &group);
+        told += self.take(now, group);
         self.told = (newest, behind);
         self.delay.reach(u64::MAX, self.newest - self.span);
         told
@@ -172,16 +176,17 @@ impl Path {
         }
     }
 
-    /// A group is complete.
-    fn take(&mut self, now: Time, group: &Group) {
-        let &Group { least: (sent, arrived), last, bytes, .. } = group;
+    /// A group is complete; answers its bytes.
+    fn take(&mut self, now: Time, group: Group) -> Bytes {
+        let Group { least: (sent, arrived), last, bytes, .. } = group;
         if bytes == Bytes::ZERO {
-            return;
+            return bytes;
         }
         self.trains.on_arrival(last.0, last.1, bytes.as_bits_f64());
         if let Some(measured) = self.delay.on_arrival(now, sent, Some(arrived)) {
             self.on_delay(&measured, measured.arrived + (last.1 - arrived), bytes);
         }
+        bytes
     }
 
     /// The delay of packets of which the last arrived at `last`, by our clock.
