@@ -32,8 +32,6 @@ const CARRIED: f64 = 4.0;
 const PATIENCE: f64 = 10.0;
 /// The rate, in bit/s, at which growth is `growth`.
 const UNIT: f64 = 1e6;
-/// The law looks at reports no more often: changes of the rate take five times as long to show, at least.
-const SHORTEST_LOOK: TimeDelta = TimeDelta::from_millis(4);
 /// The standing queue's limit is at least so many largest packets long.
 const PACKETS: f64 = 0.5;
 
@@ -106,7 +104,7 @@ pub(super) struct Law {
     lowered: Option<Time>,
     /// When packets arrived marked last, under L4S.
     marked: Option<Time>,
-    /// When the law looked last.
+    /// When the last report came.
     last: Option<Time>,
     drain: Drain,
     /// Whether the rate was assigned since it was lowered: flows that share a bottleneck know each other, and the queue is theirs.
@@ -166,13 +164,7 @@ impl Law {
         Some(now.saturating_since(self.lowered?).as_secs_f64())
     }
 
-    /// Whether it is to look at what reports have told, by a clock that may jump.
-    #[inline]
-    pub(super) fn is_due(&self, now: Time) -> bool {
-        self.last.is_none_or(|last| now < last || now - last >= SHORTEST_LOOK)
-    }
-
-    /// Reports have come.
+    /// A report came.
     pub(super) fn update(&mut self, params: &Params, signals: &Signals, path: &mut Path) {
         let now = signals.now;
         let elapsed = self.last.replace(now).map_or(0.0, |last| now.saturating_since(last).as_secs_f64());

@@ -100,9 +100,6 @@ impl Tempo {
     /// The rate follows from what reports have told.
     fn update(&mut self, now: Time) {
         self.path.reports.note(now);
-        if !self.law.is_due(now) {
-            return;
-        }
         let frame = self.path.frames.longest();
         let span = (FRAMES * frame).max(self.law.others.span(&self.params));
         let usual = self.params.standing_span.as_secs_f64() * self.path.stretched(&self.params);
