@@ -314,6 +314,14 @@ pub trait Controller {
         None
     }
 
+    /// Whether flows under this controller can be coupled: one that cannot has no [`Controller::share`], ever.
+    fn shares() -> bool
+    where
+        Self: Sized,
+    {
+        true
+    }
+
     /// The share that coupling is told after an update that changed it, and may replace: the target where there is one, else
     /// the window. Absent while the flow is to share with nobody, as when it holds back for want of feedback.
     fn share(&self) -> Option<Assigned> {

@@ -115,6 +115,14 @@ macro_rules! controllers {
                 }
             }
 
+            /// Whether flows under such a controller can be coupled ([`Controller::shares`]).
+            pub fn shares(&self) -> bool {
+                match self {
+                    $( ControllerParams::$variant(_) => <$module::$controller as Controller>::shares(), )*
+                    ControllerParams::Guest(_) => GuestController::shares(),
+                }
+            }
+
             /// The settings of a transport that such a controller needs.
             pub fn needs(&self) -> TransportNeeds {
                 match self {

@@ -92,13 +92,17 @@ impl Controller for Sprout {
         CeResponse::Ignored
     }
 
-    fn assign(&mut self, _now: Time, _assigned: Assigned) -> Update {
-        Update::none()
+    /// Its forecast is of the deliveries to this flow alone, and a group's sum would be none of a link.
+    fn shares() -> bool {
+        false
     }
 
-    /// It shares with nobody: its forecast is of the deliveries to this flow alone, and a group's sum would be none of a link.
     fn share(&self) -> Option<Assigned> {
         None
+    }
+
+    fn assign(&mut self, _now: Time, _assigned: Assigned) -> Update {
+        Update::none()
     }
 
     #[inline]

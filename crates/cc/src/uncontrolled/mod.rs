@@ -37,6 +37,10 @@ impl Controller for Uncontrolled {
         CeResponse::Uncontrolled
     }
 
+    fn shares() -> bool {
+        false
+    }
+
     fn assign(&mut self, _now: Time, _assigned: Assigned) -> Update {
         Update::none()
     }

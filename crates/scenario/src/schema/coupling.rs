@@ -7,7 +7,7 @@ use crate::reader::{Node, Table};
 use crate::spec::{CouplingSpec, FlowSpec, LinkSpec, TruthStep};
 use crate::transports::Transport;
 use paceline_cc::shared_bottleneck::{self, SummaryEnd};
-use paceline_cc::{AnyController, CouplingParams, Steers};
+use paceline_cc::{AnyController, CouplingParams};
 use paceline_units::TimeDelta;
 use paceline_units::param::{ParamSet, Value};
 use paceline_units::text::one_of;
@@ -211,8 +211,10 @@ fn group<'a>(
 
 /// A flow shares by what its controller steers; where there is nothing to replace, it cannot.
 fn can_share(node: &Node<'_>, flow: &FlowSpec) -> Result<(), ScenarioError> {
-    if flow.controller.params.steers() == Steers::Unreported {
-        let which = format!("flows whose controllers steer a rate or a window, which {} has not", flow.name);
+    if !flow.controller.params.shares() {
+        let kind = flow.controller.params.kind();
+        let which =
+            format!("flows whose controllers share with others: \"{kind}\", of {}, does not", flow.name);
         return Err(node.fail(&which));
     }
     if let Some(stream) = flow.streams.iter().find(|stream| stream.source.has_connections()) {

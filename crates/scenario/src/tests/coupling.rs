@@ -161,9 +161,17 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
             "\"b\"",
             "shares nowhere else: it does in [coupling.all]",
         ),
-        (FLOWS, "flows = [\"*\"]", 31, "coupling.all.flows[0]", "*", "a window, which datagrams has not"),
+        (FLOWS, "flows = [\"*\"]", 31, "coupling.all.flows[0]", "*", "\"none\", of datagrams, does not"),
         (FLOWS, "flows = [\"a\", \"*\"]", 31, "coupling.all.flows[1]", "\"*\"", "shares nowhere else"),
-        (FLOWS, "flows = [\"datagrams\"]", 31, "coupling.all.flows[0]", "datagrams", "a rate or a window"),
+        (FLOWS, "flows = [\"datagrams\"]", 31, "coupling.all.flows[0]", "datagrams", "share with others"),
+        (
+            "controller = \"tfrc\"",
+            "controller = \"sprout\"\ntransport = \"udp\"",
+            32,
+            "coupling.all.flows[0]",
+            "\"a\"",
+            "\"sprout\", of a, does not",
+        ),
         (FLOWS, "flows = [\"web\"]", 31, "coupling.all.flows[0]", "web", "short-transfers opens many"),
     ] {
         let error = read(from, to).expect_err(to);

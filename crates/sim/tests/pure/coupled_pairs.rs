@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 /// Transports in the order in which a controller is tried over them.
 const TRANSPORTS: [&str; 3] = ["rtp", "dccp", "tcp"];
-/// Controllers that do not react: what they are given or send says nothing of the network. Sprout shares with nobody.
-const DEAF: [&str; 3] = ["fixed", "uncontrolled", "sprout"];
+/// It does not react: its rate says nothing of the network.
+const DEAF: &str = "fixed";
 
 /// A flow of the tests of coupled groups: greedy, over the link `bottleneck`.
 pub fn flow(name: &str, controller: &str, transport: &str, more: &str) -> String {
@@ -39,7 +39,7 @@ fn is_avoidance(kind: &str) -> bool {
     format!("{made:?}").contains("law: Avoidance {")
 }
 
-/// Each controller that reacts, and the transport that it runs over here.
+/// Each controller that reacts and shares, and the transport that it runs over here.
 pub fn reacting() -> Vec<(&'static str, &'static str)> {
     let transport = |kind: &'static str| {
         let loads = |transport: &&&str| {
@@ -51,12 +51,7 @@ pub fn reacting() -> Vec<(&'static str, &'static str)> {
         let found = TRANSPORTS.iter().find(|known| **known == preferred).or(TRANSPORTS.iter().find(loads))?;
         Some((kind, *found))
     };
-    ControllerParams::KINDS
-        .iter()
-        .copied()
-        .filter(|kind| !DEAF.contains(kind))
-        .filter_map(transport)
-        .collect()
+    ControllerParams::KINDS.iter().copied().filter(|kind| *kind != DEAF).filter_map(transport).collect()
 }
 
 /// The same without the laws for which `sack` stands.
