@@ -72,6 +72,14 @@ impl<'a> Node<'a> {
         matches!(self.value, DeValue::Table(_))
     }
 
+    /// The error of this value, which may be a list in the place of a table that has it as `steps`.
+    pub(crate) fn or_steps(&self, error: ScenarioError) -> ScenarioError {
+        match self.is_list() {
+            true => ScenarioError { hint: Some("{ steps = [...] }".into()), ..error },
+            false => error,
+        }
+    }
+
     /// Whether the value is a list.
     pub(crate) fn is_list(&self) -> bool {
         matches!(self.value, DeValue::Array(_))

@@ -47,7 +47,7 @@ fn read(name: &str, table: &Table<'_>) -> Result<LinkSpec, ScenarioError> {
 
 fn rate(node: &Node<'_>) -> Result<RateSpec, ScenarioError> {
     if !node.is_table() {
-        return Ok(RateSpec::Constant(node.rate_above_zero()?));
+        return node.rate_above_zero().map(RateSpec::Constant).map_err(|error| node.or_steps(error));
     }
     let table = node.table(RATE)?;
     let mut forms =

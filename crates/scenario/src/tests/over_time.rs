@@ -59,7 +59,7 @@ const CASES: &[Case] = &[
         "links.bottleneck.delay",
         "a list of 1",
         "a time of 0s or more, or a table",
-        None,
+        Some("{ steps = [...] }"),
     ),
     (
         "\"10ms\"",
