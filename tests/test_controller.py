@@ -211,6 +211,7 @@ def test_wrong_uses_of_a_coupling_change_nothing() -> None:
         (lambda: paceline.Coupling("active", leaving="stay"), "leaving: found stay, expected"),
         (lambda: coupling.join(0.0, first), "controller: found one that is in this group"),
         (lambda: other.join(0.0, first), "controller: found one that is in another group"),
+        (lambda: other.join(0.0, paceline.Controller("sprout")), "controller: found one that shares with nobody"),
         (lambda: coupling.join(0.0, second, priority=math.nan), "priority: found NaN, expected a number from"),
         (lambda: coupling.join(0.0, second, priority=0), "priority: found 0, expected"),
         (lambda: coupling.join(-1.0, second), "now_s: found -1, expected seconds"),

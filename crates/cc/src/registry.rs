@@ -116,7 +116,7 @@ macro_rules! controllers {
             }
 
             /// Whether flows under such a controller can be coupled ([`Controller::shares`]).
-            pub fn shares(&self) -> bool {
+            pub fn can_share(&self) -> bool {
                 match self {
                     $( ControllerParams::$variant(_) => <$module::$controller as Controller>::shares(), )*
                     ControllerParams::Guest(_) => GuestController::shares(),
@@ -135,6 +135,14 @@ macro_rules! controllers {
         }
 
         impl AnyController {
+            /// Whether flows under it can be coupled ([`Controller::shares`]).
+            pub fn can_share(&self) -> bool {
+                match self {
+                    $( AnyController::$variant(_) => <$module::$controller as Controller>::shares(), )*
+                    AnyController::Guest(_) => GuestController::shares(),
+                }
+            }
+
             fn made(params: &ControllerParams, setup: &FlowSetup) -> AnyController {
                 match params {
                     $( ControllerParams::$variant(params) => {

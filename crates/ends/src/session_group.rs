@@ -33,6 +33,8 @@ pub enum GroupError {
     NoMember,
     /// The group has as many members as it may.
     Full,
+    /// It shares with nobody.
+    Alone,
 }
 
 impl fmt::Display for GroupError {
@@ -46,6 +48,9 @@ impl fmt::Display for GroupError {
             }
             GroupError::NoMember => out.write_str(
                 "controller: found one that is not in this group, expected one that has joined it",
+            ),
+            GroupError::Alone => out.write_str(
+                "controller: found one that shares with nobody, expected one whose rate or window can be shared",
             ),
             GroupError::Full => write!(out, "group: found {MOST} controllers in it, expected fewer"),
         }
@@ -207,7 +212,7 @@ impl SessionGroup {
     /// A controller begins to share, or comes back from a pause. A window does with its first round-trip time.
     ///
     /// # Errors
-    /// It is in this or another group, or the group is full.
+    /// It is in this or another group, or shares with nobody, or the group is full.
     pub fn join(&self, now: Time, session: &CoupledSession, priority: Priority) -> Result<(), GroupError> {
         let mut members = lock(&self.0);
         let place = members.place_for(session);
@@ -216,6 +221,7 @@ impl SessionGroup {
             match &stepped.group {
                 Some(group) if Arc::ptr_eq(&group.0, &self.0) => return Err(GroupError::Twice),
                 Some(_) => return Err(GroupError::Elsewhere),
+                None if !stepped.session.controller.can_share() => return Err(GroupError::Alone),
                 None => {}
             }
             if place.is_none() {

@@ -240,6 +240,11 @@ fn wrong_uses_change_nothing() {
         ["active", "cm"].map(|kind| SessionGroup::new(&CouplingParams::of(kind).expect("a kind")));
     let session = CoupledSession::new(controller("newreno"));
     assert_eq!(one.leave(Time::ZERO, &session), Err(GroupError::NoMember));
+    for alone in ["sprout", "none"] {
+        let session = CoupledSession::new(controller(alone));
+        assert_eq!(one.join(Time::ZERO, &session, Priority::ONE), Err(GroupError::Alone), "{alone}");
+        assert!(!session.is_coupled());
+    }
     one.join(Time::ZERO, &session, Priority::ONE).expect("it is in none");
     assert_eq!(one.join(Time::ZERO, &session, Priority::ONE), Err(GroupError::Twice));
     assert_eq!(other.join(Time::ZERO, &session, Priority::ONE), Err(GroupError::Elsewhere));

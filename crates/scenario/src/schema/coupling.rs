@@ -211,7 +211,7 @@ fn group<'a>(
 
 /// A flow shares by what its controller steers; where there is nothing to replace, it cannot.
 fn can_share(node: &Node<'_>, flow: &FlowSpec) -> Result<(), ScenarioError> {
-    if !flow.controller.params.shares() {
+    if !flow.controller.params.can_share() {
         let kind = flow.controller.params.kind();
         let which =
             format!("flows whose controllers share with others: \"{kind}\", of {}, does not", flow.name);
