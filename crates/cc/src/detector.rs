@@ -359,7 +359,7 @@ impl LossDetector {
             self.newest_acked_sent = sent;
         }
         if sequence == self.acked_end {
-            // The common case: the next in order, with nothing missing before it.
+            // The next in order, with CE, or told missing before.
             self.undecided += u64::from(self.undecided == sequence);
             self.acked_end += 1;
             acked.newly_acked += size;

@@ -165,12 +165,17 @@ fn value(spec: &Spec, node: &Node<'_>) -> Result<Value, ScenarioError> {
             let kind = if node.is_list() || node.is_table() { *other } else { *one };
             let chosen = Spec { kind, ..*spec };
             let is_neither = |error: &ScenarioError| *error.expected == *chosen.expected();
-            value(&chosen, node).map_err(|error| match (is_neither(&error), kind) {
-                (true, Kind::Table(specs)) if specs.iter().any(|spec| spec.name == "steps") => {
-                    node.or_steps(ScenarioError { expected: spec.expected().into(), ..error })
+            value(&chosen, node).map_err(|error| {
+                if !is_neither(&error) {
+                    return error;
                 }
-                (true, _) => ScenarioError { expected: spec.expected().into(), ..error },
-                (false, _) => error,
+                let error = ScenarioError { expected: spec.expected().into(), ..error };
+                match kind {
+                    Kind::Table(specs) if specs.iter().any(|spec| spec.name == "steps") => {
+                        node.or_steps(error)
+                    }
+                    _ => error,
+                }
             })?
         }
         Kind::Table(specs) => param::table(table(specs, &node.table(&spec.expected())?)?),

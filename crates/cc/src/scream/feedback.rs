@@ -120,7 +120,7 @@ impl Scream {
     }
 
     /// The queue delay by the packet of late that waited least. The newest one of the report is given.
-    #[cold]
+    #[inline(never)]
     fn take_least(&mut self, report: &PacketsReport<'_>, sent: Time, arrived: Time) {
         let above = self.standing.above_least(report, (sent, arrived));
         self.base.queue_delay = self.standing.take(sent, self.base.queue_delay, above);

@@ -237,8 +237,7 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
             self.run(line, now, &mut |_| {});
         } else if let Some(served) = self.serving.take() {
             line.account.depart(served.size, served.marked);
-            let mut waiting = Waiting { account: &mut line.account, dropped: &mut self.dropped };
-            self.discipline.dequeue_nothing(served.departs, &mut waiting);
+            self.serve_next(line, served.departs, &mut |_| {});
         }
         self.plan(line, now, packet, 0)
     }
