@@ -88,11 +88,14 @@ impl QueueDelay {
     #[inline]
     pub(crate) fn filter(&mut self, measured: &Measured, spacing: TimeDelta) {
         let &Measured { arrived, delay, .. } = measured;
-        while self.filter.back().is_some_and(|sample| sample.delay.nanos >= delay.nanos) {
+        let mut apart = true;
+        while let Some(sample) = self.filter.back() {
+            if sample.delay.nanos < delay.nanos {
+                apart = spacing == TimeDelta::ZERO || arrived - sample.arrived >= spacing;
+                break;
+            }
             self.filter.pop_back();
         }
-        let apart = spacing == TimeDelta::ZERO
-            || self.filter.back().is_none_or(|sample| arrived - sample.arrived >= spacing);
         if apart {
             self.filter.push_back(Sample { place: self.samples, arrived, delay });
         }

@@ -17,6 +17,12 @@ impl Said {
         self.0.is_none()
     }
 
+    /// The target of the last answer.
+    #[inline]
+    pub(crate) fn target(&self) -> Option<Bitrate> {
+        self.0.map(|(target, _)| target)
+    }
+
     /// The answer: target and pace, if they changed. The first one says that no window holds packets back.
     pub(crate) fn say(&mut self, target: Bitrate, pace: Bitrate) -> Update {
         let before = self.0.replace((target, pace));

@@ -74,8 +74,7 @@ impl SentHistory {
     /// Send time and size of a packet that [`SentHistory::reported`] knows.
     #[inline]
     pub fn packet(&self, sequence: u64) -> (Time, Bytes) {
-        let (sent, size) = self.ring[sequence as usize & (self.ring.len() - 1)];
-        (sent, Bytes::new(u64::from(size)))
+        packet(&self.ring, sequence)
     }
 
     /// A report's result of one packet, completed; absent if the packet was never sent, or too long ago.
@@ -86,18 +85,18 @@ impl SentHistory {
             return None;
         }
         self.reported_end = self.reported_end.max(sequence + 1);
-        Some(self.result(packet, arrival))
+        Some(result(&self.ring, packet, arrival))
     }
 
-    /// A report's result of a packet that [`SentHistory::reported`] knows, completed.
+    /// A report's results of packets from `first` on that [`SentHistory::reported`] knows, completed.
     #[inline]
-    pub fn result(&self, (stream, sequence): (StreamId, u64), arrival: ArrivalReport) -> PacketResult {
-        let (sent, size) = self.packet(sequence);
-        let status = match arrival {
-            ArrivalReport::Missing => Status::Missing,
-            ArrivalReport::Received { at, ecn } => Status::Received { arrived: at, ecn },
-        };
-        PacketResult { stream, sequence, size, sent, status }
+    pub fn results(
+        &self,
+        (stream, first): (StreamId, u64),
+        arrivals: &[ArrivalReport],
+    ) -> impl Iterator<Item = PacketResult> {
+        let ring = &self.ring[..];
+        (first..).zip(arrivals).map(move |(sequence, arrival)| result(ring, (stream, sequence), *arrival))
     }
 
     #[cold]
@@ -117,6 +116,22 @@ impl SentHistory {
         self.ring = larger;
         self.find_room();
     }
+}
+
+#[inline]
+fn packet(ring: &[(Time, u32)], sequence: u64) -> (Time, Bytes) {
+    let (sent, size) = ring[sequence as usize & (ring.len() - 1)];
+    (sent, Bytes::new(u64::from(size)))
+}
+
+#[inline]
+fn result(ring: &[(Time, u32)], (stream, sequence): (StreamId, u64), arrival: ArrivalReport) -> PacketResult {
+    let (sent, size) = packet(ring, sequence);
+    let status = match arrival {
+        ArrivalReport::Missing => Status::Missing,
+        ArrivalReport::Received { at, ecn } => Status::Received { arrived: at, ecn },
+    };
+    PacketResult { stream, sequence, size, sent, status }
 }
 
 #[cfg(test)]
@@ -158,7 +173,10 @@ mod tests {
             for sequence in [0, 999, 1000, 1000 + n / 2, 999 + n, 1000 + n, 1001 + n, u64::MAX] {
                 let completed = one.complete((StreamId(1), sequence), arrival);
                 let known = !many.reported(sequence, 1).is_empty();
-                assert_eq!(completed, known.then(|| many.result((StreamId(1), sequence), arrival)));
+                assert_eq!(
+                    completed,
+                    known.then(|| many.results((StreamId(1), sequence), &[arrival]).next()).flatten()
+                );
                 assert_eq!(one.reported_end, many.reported_end);
             }
         }

@@ -115,9 +115,7 @@ impl Reported {
         let known = history.reported(block.begin, entries.len());
         self.unknown += (entries.len() - known.len()) as u64;
         let first = block.begin.saturating_add(known.start as u64);
-        for (sequence, arrival) in (first..).zip(&entries[known]) {
-            self.results.push(history.result((block.stream, sequence), *arrival));
-        }
+        self.results.extend(history.results((block.stream, first), &entries[known]));
     }
 
     /// Completes a report on one packet. False if that was never sent, or too long ago.

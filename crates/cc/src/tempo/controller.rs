@@ -19,7 +19,9 @@ impl Tempo {
     /// A report told something: reports come again, and more of the rate may be used.
     fn end_silence(&mut self, now: Time) {
         let in_flight = self.streams.in_flight() > Bytes::ZERO;
-        let drained = self.path.standing().is_none_or(|queue| queue < self.params.queue_limit.as_secs_f64());
+        let limit = self.params.queue_limit.as_secs_f64();
+        // While the whole rate is used it does not count.
+        let drained = !self.silence.is_answered() || self.path.standing().is_none_or(|queue| queue < limit);
         let was_outage = self.silence.is_outage();
         self.silence.on_report(now, self.round_trip(), in_flight, drained);
         if was_outage && !self.silence.is_outage() {
@@ -151,11 +153,16 @@ impl Controller for Tempo {
         }
     }
 
+    #[inline]
+    fn srtt_and_target(&self) -> (Option<TimeDelta>, Option<Bitrate>) {
+        (self.round_trip.smoothed(), self.said.target().or_else(|| self.snapshot().target))
+    }
+
     state_variables! { |self|
         rate: "Mbit/s" = self.law.rate * 1e-6, "The rate";
         phase: "" = f64::from(self.law.phase as u8), "0 start, 1 growth, 2 drain";
         standing: "ms" = self.path.standing().map(|queue| queue * 1e3), "Standing queue";
-        floor: "ms" = self.law.others.floor() * 1e3, "Queue that stands whatever is sent";
+        floor: "ms" = self.law.others.floor * 1e3, "Queue that stands whatever is sent";
         noise: "ms" = self.law.others.noise * 1e3, "Noise of the standing queue";
         usual_loss: "" = self.law.losses.usual, "Part of packets that is lost at any rate";
         alpha: "" = self.law.marks.alpha, "Average part of marked bytes";

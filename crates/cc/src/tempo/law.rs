@@ -188,7 +188,7 @@ impl Law {
         let limit = limit + self.others.margin(params);
         // Marks in proportion tell of the room before a queue does.
         let is_told = signals.l4s && self.marks.alpha > 0.0;
-        let is_empty = standing <= self.others.floor() + DRAINED * limit;
+        let is_empty = standing <= self.others.floor + DRAINED * limit;
         self.policer.look(params, self.rate);
         let room = path.trains.room.filter(|_| is_empty && !is_told);
         let room = room.map(|room| self.policer.believed(room));
@@ -207,7 +207,7 @@ impl Law {
             } else {
                 self.drain.longest = self.drain.longest.max(standing);
             }
-        } else if standing > self.others.floor() + limit {
+        } else if standing > self.others.floor + limit {
             self.lower(now);
             self.drain = Drain { is_first: true, ..Drain::NONE };
             // A queue stood for all of the span: the path carried no more.
@@ -241,8 +241,8 @@ impl Law {
         // Bits in flight take longer than a response time to arrive where more was sent than the path carries.
         let ahead = params.drain_ahead * (signals.in_flight / arrived - signals.response).max(0.0);
         let coming = standing + ahead;
-        let part = 1.0
-            - (coming - self.others.floor() - self.others.margin(params)) / params.drain_time.as_secs_f64();
+        let part =
+            1.0 - (coming - self.others.floor - self.others.margin(params)) / params.drain_time.as_secs_f64();
         // After a fall of the path's rate the queue is as long as the fall was deep.
         let least = params.drain_least * (arrived / self.before.rate).min(1.0);
         self.rate = arrived * part.min(params.back_off).max(least);
@@ -251,7 +251,7 @@ impl Law {
     }
 
     /// A queue drains, and it shows.
-    fn go_on_draining(&mut self, params: &Params, signals: &Signals, path: &Path, seen: &Seen) {
+    fn go_on_draining(&mut self, params: &Params, signals: &Signals, path: &mut Path, seen: &Seen) {
         let &Seen { standing, limit, .. } = seen;
         let Drain { since, arrived, coming, .. } = self.drain;
         let longest = self.drain.longest.max(standing);

@@ -21,6 +21,8 @@ pub(super) struct Others {
     looked: (f64, Time),
     /// The queues at the ends of the last drains.
     left: [f64; DRAINS],
+    /// The longest of them.
+    pub(super) floor: f64,
     /// The longest standing queue of late.
     longest: Peak,
     /// The latest time, in seconds, at which a queue could have drained that stood before.
@@ -32,6 +34,7 @@ impl Others {
         noise: 0.0,
         looked: (0.0, Time::ZERO),
         left: [0.0; DRAINS],
+        floor: 0.0,
         longest: Peak::new(FORGOTTEN),
         drains: 0.0,
     };
@@ -42,10 +45,12 @@ impl Others {
         // No queue drains faster than time passes: where one seems to, the path became shorter.
         let drains = (now - Time::ZERO).as_secs_f64() + standing;
         self.drains = self.drains.max(drains);
-        let is_shorter = drains < self.drains - SHORTER.max(self.floor() / 2.0);
-        let stood = if is_shorter { standing } else { self.longest.most() };
-        if stood < params.queue_limit.as_secs_f64().max(GONE * self.floor()) {
-            self.left = [0.0; DRAINS];
+        if self.floor > 0.0 {
+            let is_shorter = drains < self.drains - SHORTER.max(self.floor / 2.0);
+            let stood = if is_shorter { standing } else { self.longest.most() };
+            if stood < params.queue_limit.as_secs_f64().max(GONE * self.floor) {
+                (self.left, self.floor) = ([0.0; DRAINS], 0.0);
+            }
         }
         let (before, at) = self.looked;
         let elapsed = now.saturating_since(at);
@@ -60,17 +65,12 @@ impl Others {
 
     /// A drain ended with this queue.
     pub(super) fn on_drained(&mut self, standing: f64) {
-        if standing < GONE * self.floor() {
+        if standing < GONE * self.floor {
             self.left = [0.0; DRAINS];
         }
         self.left.rotate_left(1);
         self.left[DRAINS - 1] = standing;
-    }
-
-    /// The longest queue that was left by one of the last drains.
-    #[inline]
-    pub(super) fn floor(&self) -> f64 {
-        self.left.iter().copied().fold(0.0, f64::max)
+        self.floor = self.left.iter().copied().fold(0.0, f64::max);
     }
 
     /// By how much noise raises the queue that counts as congestion.

@@ -47,11 +47,12 @@ impl Counts {
 /// Packets that arrived within the spacing of samples: they tell of the path as one.
 #[derive(Clone, Copy, Debug)]
 struct Group {
-    /// When the first arrived.
+    /// When the first arrived, and the last.
     first: Time,
-    /// When the packet of the smallest delay left and arrived, and the last one.
-    least: (Time, Time),
-    last: (Time, Time),
+    last: Time,
+    /// The smallest delay, and when its packet left.
+    least: TimeDelta,
+    sent: Time,
     bytes: Bytes,
 }
 
@@ -59,19 +60,20 @@ impl Group {
     /// No packet.
     const NONE: Group = Group {
         first: Time::ZERO,
-        least: (Time::ZERO, Time::ZERO),
-        last: (Time::ZERO, Time::ZERO),
+        last: Time::ZERO,
+        least: TimeDelta::MAX,
+        sent: Time::ZERO,
         bytes: Bytes::ZERO,
     };
 
     /// Another packet arrived.
     #[inline]
     fn join(&mut self, sent: Time, arrived: Time, bytes: Bytes) {
-        let (least_sent, least_arrived) = self.least;
-        if arrived.wrapping_since(sent) < least_arrived.wrapping_since(least_sent) {
-            self.least = (sent, arrived);
+        let delay = arrived.wrapping_since(sent);
+        if delay < self.least {
+            (self.least, self.sent) = (delay, sent);
         }
-        self.last = (sent, arrived);
+        self.last = arrived;
         self.bytes += bytes;
     }
 }
@@ -132,14 +134,26 @@ impl Path {
         let (mut told, mut before, mut group) = (Bytes::ZERO, unreported, Group::NONE);
         // Nothing joins the group of no packet.
         let mut reach = 0;
-        for &PacketResult { sequence, sent, size, status, .. } in packets {
+        let mut packets = packets.iter();
+        // Those that join the group, the common case, in a loop of its own that keeps its state in registers.
+        while let Some(&PacketResult { sequence, sent, size, status, .. }) = packets.find(|packet| {
+            let Status::Received { arrived: Some(arrived), .. } = packet.status else { return true };
+            let joins =
+                packet.sent > newest && (arrived.wrapping_since(group.first).as_nanos() as u64) < reach;
+            if joins {
+                (newest, behind) = (packet.sent, packet.sequence.wrapping_add(1));
+                group.join(packet.sent, arrived, packet.size);
+            }
+            !joins
+        }) {
             let Status::Received { arrived, .. } = status else { continue };
             if sent < newest || sent == newest && sequence < behind {
                 continue;
             }
-            (newest, behind) = (sent, sequence.wrapping_add(1));
+            let left = core::mem::replace(&mut newest, sent);
+            behind = sequence.wrapping_add(1);
             let (Some(arrived), true) = (arrived, is_clear) else {
-                told += self.take(now, group);
+                told += self.take(now, left, group);
                 (group, reach) = (Group::NONE, 0);
                 let bytes = size + core::mem::take(&mut before);
                 self.take_alone(now, (sent, arrived), bytes, silence);
@@ -149,13 +163,13 @@ impl Path {
             if (arrived.wrapping_since(group.first).as_nanos() as u64) < reach {
                 group.join(sent, arrived, size);
             } else {
-                told += self.take(now, group);
-                let bytes = size + core::mem::take(&mut before);
-                group = Group { first: arrived, least: (sent, arrived), last: (sent, arrived), bytes };
-                reach = spacing;
+                told += self.take(now, left, group);
+                (group, reach) =
+                    (Group { first: arrived, bytes: core::mem::take(&mut before), ..Group::NONE }, spacing);
+                group.join(sent, arrived, size);
             }
         }
-        told += self.take(now, group);
+        told += self.take(now, newest, group);
         self.told = (newest, behind);
         self.delay.reach(u64::MAX, self.newest - self.span);
         told
@@ -176,15 +190,16 @@ impl Path {
         }
     }
 
-    /// A group is complete; answers its bytes.
-    fn take(&mut self, now: Time, group: Group) -> Bytes {
-        let Group { least: (sent, arrived), last, bytes, .. } = group;
+    /// A group is complete, of which the last packet left at `left`; answers its bytes.
+    fn take(&mut self, now: Time, left: Time, group: Group) -> Bytes {
+        let Group { last, least, sent, bytes, .. } = group;
         if bytes == Bytes::ZERO {
             return bytes;
         }
-        self.trains.on_arrival(last.0, last.1, bytes.as_bits_f64());
+        let arrived = sent + least;
+        self.trains.on_arrival(left, last, bytes.as_bits_f64());
         if let Some(measured) = self.delay.on_arrival(now, sent, Some(arrived)) {
-            self.on_delay(&measured, measured.arrived + (last.1 - arrived), bytes);
+            self.on_delay(&measured, measured.arrived + (last - arrived), bytes);
         }
         bytes
     }
@@ -240,12 +255,12 @@ impl Path {
     }
 
     /// Bit/s that arrived over the last `span` seconds.
-    pub(super) fn arrives(&self, span: f64) -> Option<f64> {
+    pub(super) fn arrives(&mut self, span: f64) -> Option<f64> {
         self.delivery.rate(span, 0.0)
     }
 
     /// Bit/s that arrived while a queue stood, over no less than so many bits.
-    pub(super) fn carries(&self, fewest: f64) -> Option<f64> {
+    pub(super) fn carries(&mut self, fewest: f64) -> Option<f64> {
         self.delivery.rate(self.span.as_secs_f64(), fewest)
     }
 

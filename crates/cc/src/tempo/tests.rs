@@ -115,27 +115,27 @@ fn a_queue_that_others_left_is_forgotten_where_none_stands_for_seconds() {
         for n in 4..70 {
             others.look(&params, at(100 * n), span, if n % 20 == 0 { seen } else { 0.0 }, true);
         }
-        others.floor()
+        others.floor
     };
     assert_eq!(floor_after(0.01), 0.0, "none stood for seven seconds");
     assert_eq!(floor_after(0.1), 0.3, "each two seconds one stood: of a flow that comes and goes");
     for (after, floor) in [(100, 0.0), (400, 0.3)] {
         let mut others = left(0.3);
         others.look(&params, at(after), span, 0.0, true);
-        assert_eq!(others.floor(), floor, "{after} ms: no queue drains faster than time passes");
+        assert_eq!(others.floor, floor, "{after} ms: no queue drains faster than time passes");
     }
     let mut others = left(0.1);
     others.look(&params, at(1), span, 0.0, true);
-    assert_eq!(others.floor(), 0.1, "noise moves a queue by a tenth of a second");
+    assert_eq!(others.floor, 0.1, "noise moves a queue by a tenth of a second");
     let mut others = left(0.3);
     for _ in 0..3 {
         others.on_drained(0.1);
-        assert_eq!(others.floor(), 0.3, "less, for once");
+        assert_eq!(others.floor, 0.3, "less, for once");
     }
     others.on_drained(0.1);
-    assert_eq!(others.floor(), 0.1, "of four drains the longest");
+    assert_eq!(others.floor, 0.1, "of four drains the longest");
     others.on_drained(0.0);
-    assert_eq!(others.floor(), 0.0, "nothing stands where less is sent");
+    assert_eq!(others.floor, 0.0, "nothing stands where less is sent");
 }
 
 #[test]

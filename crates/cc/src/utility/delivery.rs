@@ -18,17 +18,22 @@ pub(crate) struct Delivery {
     marks: VecDeque<(f64, f64)>,
     bits: f64,
     latest: f64,
+    /// From when on an arrival is remembered.
+    next: f64,
+    /// How many marks were old enough when the rate was asked for last: spans hardly change from one report to the next.
+    old: usize,
 }
 
 impl Delivery {
     pub(crate) fn new() -> Delivery {
-        Delivery { marks: VecDeque::with_capacity(MARKS + 1), bits: 0.0, latest: f64::NEG_INFINITY }
+        let (marks, never) = (VecDeque::with_capacity(MARKS + 1), f64::NEG_INFINITY);
+        Delivery { marks, bits: 0.0, latest: never, next: never, old: 0 }
     }
 
     /// Arrivals are counted anew.
     pub(crate) fn forget(&mut self) {
         self.marks.clear();
-        (self.bits, self.latest) = (0.0, f64::NEG_INFINITY);
+        (self.bits, self.latest, self.next) = (0.0, f64::NEG_INFINITY, f64::NEG_INFINITY);
     }
 
     #[inline]
@@ -36,11 +41,12 @@ impl Delivery {
         if at < self.latest - COVERED {
             // Other clocks: nothing compares.
             self.marks.clear();
-            self.latest = at;
+            (self.latest, self.next) = (at, f64::NEG_INFINITY);
         }
         self.bits += bits;
         self.latest = self.latest.max(at);
-        if self.marks.back().is_none_or(|&(last, _)| at >= last + SPACING) {
+        if at >= self.next {
+            self.next = at + SPACING;
             self.marks.push_back((at, self.bits));
             if self.marks.len() > MARKS {
                 self.marks.pop_front();
@@ -55,11 +61,19 @@ impl Delivery {
 
     /// Bit/s over the last `span` seconds, or over all that is remembered where that is less; longer where that holds less
     /// than `fewest` bits. Absent if not so much has arrived.
-    pub(crate) fn rate(&self, span: f64, fewest: f64) -> Option<f64> {
+    pub(crate) fn rate(&mut self, span: f64, fewest: f64) -> Option<f64> {
         let span = span.min(REMEMBERED);
         // Marks rise in time and in bits.
-        let is_enough = |&(at, bits): &(f64, f64)| self.latest - at >= span && self.bits - bits >= fewest;
-        let &(at, bits) = self.marks.get(self.marks.partition_point(is_enough).checked_sub(1)?)?;
+        let is_old = |&(at, bits): &(f64, f64)| self.latest - at >= span && self.bits - bits >= fewest;
+        let mut old = self.old;
+        while self.marks.get(old).is_some_and(is_old) {
+            old += 1;
+        }
+        while old > 0 && !self.marks.get(old - 1).is_some_and(is_old) {
+            old -= 1;
+        }
+        self.old = old;
+        let &(at, bits) = self.marks.get(old.checked_sub(1)?)?;
         let elapsed = self.latest - at;
         (elapsed > 0.0).then(|| (self.bits - bits) / elapsed)
     }
