@@ -63,6 +63,7 @@ impl Frames {
 
     /// The longest gap in seconds; 0 if there is none.
     pub(super) fn longest(&self) -> f64 {
+        // One stream makes all of the media.
         if let [stream] = &self.streams[..] {
             return stream.gaps.longest();
         }
