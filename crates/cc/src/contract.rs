@@ -314,6 +314,13 @@ pub trait Controller {
         None
     }
 
+    /// In which time the media that waits in send queues is to leave, where the target makes room for that. A flow of one stream has the
+    /// room in its target; of several, the endpoint that divides the target takes what waits of a stream off that stream's share
+    /// ([`crate::share_less_waiting`]).
+    fn media_drain(&self) -> Option<TimeDelta> {
+        None
+    }
+
     /// Whether flows under this controller can be coupled: one that cannot has no [`Controller::share`], ever.
     fn shares() -> bool
     where

@@ -36,6 +36,7 @@ macro_rules! forward_rare {
             (&self) annotation(now: Time, stream: StreamId) -> Option<Annotation>;
             (&self) congestion_header() -> Option<paceline_units::CongestionHeader>;
             (&self) target_bitrate(stream: StreamId) -> Option<Bitrate>;
+            (&self) media_drain() -> Option<TimeDelta>;
             (&self) share() -> Option<Assigned>;
             (&self) snapshot() -> Snapshot;
             (&self) srtt_and_target() -> (Option<TimeDelta>, Option<Bitrate>);

@@ -87,6 +87,7 @@ pub use coupling::{
     AnyCoupling, Assigned, Assignment, Coupling, CouplingParams, FlowId, FlowUpdate, Priority,
 };
 pub use detector::{Acked, DetectorConfig, LossDetector};
+pub use media_room::share_less_waiting;
 pub use needs::{EcnEcho, RecoveryKind, TransportNeeds};
 pub use no_receiver_half::NoReceiverHalf;
 pub use observe::{Snapshot, StateVariable};

@@ -3,13 +3,22 @@
 //! A rate is all that a window or a pace lets through over time. Told the whole of it, an encoder fills the send queue: packets have
 //! headers, frames vary, and what waits when the rate falls never leaves. The target is therefore a part of the rate, less what lets the
 //! send queue leave soon (RFC 8698 section 5.2.2, equation 11, without its bound of 5 %, which would take 20 s for each second that waits).
+//!
+//! Of several streams each has its own share lowered by what waits of it, by the endpoint that divides the target
+//! ([`crate::Controller::media_drain`]): an encoder that does not follow takes nothing from those that do.
 
-use crate::{SendQueueState, StreamChange, StreamId};
+use crate::{SendQueueState, StreamChange, StreamId, StreamSet};
 use alloc::vec::Vec;
-use paceline_units::{Bitrate, TimeDelta};
+use paceline_units::{Bitrate, Bytes, TimeDelta};
 
 /// However much waits, the encoder is told this part of the rate: frames keep coming.
 const LEAST: f64 = 0.1;
+
+/// The share of a stream of which `late` waits behind its newest frame, less what lets that leave within `drain`.
+pub fn share_less_waiting(share: Bitrate, late: Bytes, drain: TimeDelta) -> Bitrate {
+    let share = share.as_bps_f64();
+    Bitrate::from_bps_f64((share - late.as_bits_f64() / drain.as_secs_f64()).max(LEAST * share))
+}
 
 /// The media that waits in the send queues of a flow.
 #[derive(Clone, Debug)]
@@ -35,7 +44,7 @@ impl MediaRoom {
 
     /// The queue of a stream that left never leaves.
     pub(crate) fn on_stream(&mut self, stream: StreamId, change: StreamChange) {
-        if matches!(change, StreamChange::Left | StreamChange::Gone) {
+        if !matches!(change, StreamChange::Priority(_)) && stream.0 < StreamSet::CAPACITY {
             self.set(stream, 0.0);
         }
     }
@@ -58,12 +67,12 @@ impl MediaRoom {
         self.waiting.iter().sum()
     }
 
-    /// The encoder's target where `rate` may leave: this part of it, less what lets the queue leave within `drain`.
+    /// The encoder's target where `rate` may leave: this part of it, less what lets the queue leave within `drain` if there is one alone.
     pub(crate) fn target(&self, rate: f64, part: f64, drain: TimeDelta) -> Bitrate {
         if self.greedy {
             return Bitrate::from_bps_f64(rate);
         }
-        let waiting = self.waiting();
+        let waiting = if let [waiting] = self.waiting[..] { waiting } else { 0.0 };
         let drained = if waiting > 0.0 { waiting / drain.as_secs_f64() } else { 0.0 };
         Bitrate::from_bps_f64((part * rate - drained).max(LEAST * rate))
     }
@@ -72,7 +81,6 @@ impl MediaRoom {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_units::Bytes;
 
     const DRAIN: TimeDelta = TimeDelta::from_millis(500);
 
@@ -93,11 +101,13 @@ mod tests {
         assert_eq!(kbps(&room), 900.0, "a frame on its way out");
         room.on_queue(&queue(0, 17_500, 5000));
         assert_eq!(kbps(&room), 700.0, "12,500 B leave in half a second");
-        room.on_queue(&queue(2, 12_500, 0));
-        assert_eq!(kbps(&room), 500.0, "of all streams");
-        room.on_stream(StreamId(2), StreamChange::Left);
         room.on_queue(&queue(0, 1_000_000, 0));
         assert_eq!(kbps(&room), 100.0, "frames keep coming");
+        room.on_queue(&queue(2, 12_500, 0));
+        assert_eq!(kbps(&room), 900.0, "of several streams each drains its own");
+        let share = Bitrate::from_kbps(450);
+        let told = |late| share_less_waiting(share, Bytes::new(late), DRAIN).as_bps_f64() / 1e3;
+        assert_eq!([told(0), told(12_500), told(1_000_000)], [450.0, 250.0, 45.0]);
     }
 
     #[test]

@@ -78,6 +78,10 @@ impl Controller for Shifted {
         self.inner.rules_recovery()
     }
 
+    fn media_drain(&self) -> Option<TimeDelta> {
+        self.inner.media_drain()
+    }
+
     fn on_rates_exchanged(&mut self) {
         self.inner.on_rates_exchanged();
     }

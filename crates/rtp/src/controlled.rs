@@ -24,7 +24,7 @@ impl<C: Controller> RtpSender<C> {
 
     /// Tells the encoders their shares of the total that the controller named last, if it names one.
     pub(super) fn share_total(&mut self, now: Time) {
-        self.shares.divide(now, &mut self.streams);
+        self.shares.divide(now, self.controller.media_drain(), &mut self.streams);
     }
 
     #[cold]

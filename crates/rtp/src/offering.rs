@@ -106,7 +106,7 @@ impl<C: Controller> RtpSender<C> {
         let state = stream.queue_state(now, offered.stream);
         let update = self.controller.on_offered(now, &offered, &state);
         self.apply(now, update);
-        if claim_changes && self.streams.len() > 1 {
+        if self.streams.len() > 1 && (claim_changes || frame_end && self.controller.media_drain().is_some()) {
             self.share_total(now);
         }
     }

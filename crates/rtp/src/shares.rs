@@ -1,7 +1,8 @@
 //! How a total is divided among streams: max-min by priority, between the least and the most of each.
 
 use super::stream::Stream;
-use paceline_units::{Bitrate, Time};
+use paceline_cc::share_less_waiting;
+use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// A stream that wants a part of a total; rates in one unit.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +44,9 @@ impl Shares {
 
     /// Tells the encoders their shares of the total that the controller named last, if it names one: max-min by priority, within
     /// the limits of each stream. A stream that leaves much of its share unused leaves it to the others, and is told for all
-    /// that what it could have if it wanted more, so that it can come back.
-    pub(super) fn divide(&mut self, now: Time, streams: &mut [Stream]) {
+    /// that what it could have if it wanted more, so that it can come back. What waits of one of several streams lowers the target of that
+    /// stream, so that it leaves within `drain`.
+    pub(super) fn divide(&mut self, now: Time, drain: Option<TimeDelta>, streams: &mut [Stream]) {
         let Some(total) = self.total else { return };
         if let [stream] = streams {
             if stream.takes_share() {
@@ -52,6 +54,9 @@ impl Shares {
             }
             return;
         }
+        let repairs = streams.iter().filter(|stream| !stream.takes_share());
+        let repairs = repairs.map(Stream::late).sum();
+        let total = drain.map_or(total, |drain| share_less_waiting(total, repairs, drain));
         let (total, claims) = (total.as_bps_f64(), &mut self.claims);
         let sharing = streams.iter().filter(|stream| stream.takes_share());
         claims.clear();
@@ -68,7 +73,8 @@ impl Shares {
             } else {
                 claim.share(common)
             };
-            stream.aim(now, Bitrate::from_bps_f64(share));
+            let share = Bitrate::from_bps_f64(share);
+            stream.aim(now, drain.map_or(share, |drain| share_less_waiting(share, stream.late(), drain)));
         }
     }
 }

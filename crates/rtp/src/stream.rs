@@ -235,6 +235,15 @@ impl Stream {
         !self.queue.is_empty()
     }
 
+    /// Bytes that wait behind the newest frame, which is on its way out; none of a source that always has data.
+    pub(super) fn late(&self) -> Bytes {
+        if self.is_bulk() {
+            Bytes::ZERO
+        } else {
+            self.queue.bytes().saturating_sub(self.queue.newest_frame())
+        }
+    }
+
     /// Size of the newest frame that was offered, headers in.
     pub(super) fn newest_frame(&self) -> Bytes {
         self.newest_frame

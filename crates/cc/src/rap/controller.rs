@@ -110,6 +110,10 @@ impl Controller for Rap {
         self.answer()
     }
 
+    fn media_drain(&self) -> Option<TimeDelta> {
+        Some(self.params.media_drain)
+    }
+
     fn snapshot(&self) -> Snapshot {
         let srtt = self.round_trip.is_known().then(|| TimeDelta::from_secs_f64(self.round_trip.srtt));
         Snapshot { srtt, target: Some(self.target()), ..Snapshot::default() }

@@ -124,6 +124,10 @@ impl Controller for Sprout {
         if self.begun { self.answer() } else { Update::none() }
     }
 
+    fn media_drain(&self) -> Option<paceline_units::TimeDelta> {
+        Some(self.params.queue_drain)
+    }
+
     fn target_bitrate(&self, _stream: StreamId) -> Option<Bitrate> {
         (self.streams.count() == 1).then(|| self.target())
     }

@@ -140,6 +140,10 @@ impl Controller for Tempo {
         if self.begun { self.answer() } else { Update::none() }
     }
 
+    fn media_drain(&self) -> Option<TimeDelta> {
+        Some(self.params.queue_drain)
+    }
+
     fn target_bitrate(&self, _stream: StreamId) -> Option<Bitrate> {
         (self.streams.count() == 1).then(|| self.rates().0)
     }

@@ -105,6 +105,10 @@ impl Controller for Tfrc {
         Some(Assigned::Rate(self.allowed_rate()))
     }
 
+    fn media_drain(&self) -> Option<TimeDelta> {
+        Some(self.params.media_drain)
+    }
+
     fn snapshot(&self) -> Snapshot {
         Snapshot {
             srtt: self.round_trip.r().map(TimeDelta::from_secs_f64),

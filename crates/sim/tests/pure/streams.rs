@@ -77,3 +77,40 @@ fn a_stream_that_joins_later_keeps_its_limits() {
     let [told] = means(&outcome, "screen", "target_bitrate_mbps", [(35, 40)]);
     assert!(told.is_some_and(|told| (0.5..0.701).contains(&told)), "{told:?}");
 }
+
+/// An encoder that ignores its target offers more than the link carries, beside one that follows. Mbit/s of 2 that the second has at least:
+/// under SCReAM each stream backs off for the queue that one makes, GCC sends what waits within two seconds and backs off as a whole, and
+/// Sprout's forecast falls.
+#[test]
+fn an_encoder_that_ignores_its_target_leaves_the_other_its_share() {
+    let mut wrong = String::new();
+    for (kind, least) in LEAST {
+        let text = format!(
+            "duration = \"40s\"\nwarmup = \"15s\"\nsample = \"100ms\"\n[links.l]\nrate = \"2Mbps\"\ndelay = \"20ms\"\n\
+             queue = {{ limit = \"300ms\" }}\n[flows.f]\ntransport = \"rtp\"\npath = [\"l\"]\ncontroller = {{ kind = \"{kind}\" }}\n\
+             [flows.f.streams.deaf]\nsource = {{ kind = \"cbr\", rate = \"2500kbps\", fps = 30 }}\n\
+             [flows.f.streams.good]\nsource = {{ kind = \"cbr\", rate = \"1Mbps\", adaptive = true, fps = 30 }}\n"
+        );
+        let outcome = run(&text);
+        let [deaf, good] = ["deaf", "good"]
+            .map(|name| means(&outcome, name, "throughput_mbps", [(20, 40)])[0].unwrap_or(0.0));
+        println!("{kind:10} {deaf:.2} {good:.2}");
+        if good < *least {
+            wrong += &format!("{kind}: {good:.2} of {least}, beside {deaf:.2}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+const LEAST: &[(&str, f64)] = &[
+    ("tempo", 0.7),
+    ("nada", 0.6),
+    ("urcp", 0.7),
+    ("um", 0.7),
+    ("tfrc", 0.7),
+    ("rap", 0.7),
+    ("scream", 0.2),
+    ("scream-v2", 0.2),
+    ("gcc", 0.1),
+    ("sprout", 0.05),
+];
