@@ -9,7 +9,6 @@
 
 use super::seen::Seen;
 use super::sender::RtpSender;
-use super::stream::Stream;
 use paceline_cc::{Controller, PacketResult, Status};
 use paceline_units::{Bytes, Time, TimeDelta, names};
 use std::collections::VecDeque;
@@ -252,12 +251,23 @@ impl CircuitBreaker {
         }
     }
 
-    /// Section 4.1, where packets are sent still, or wait to be.
-    fn on_timeout(&mut self, now: Time, queued: bool) {
+    /// Section 4.1, where packets are sent still, or wait to be, the first of them since `queued`.
+    fn on_timeout(&mut self, now: Time, queued: Option<Time>) {
         if now < self.due() {
             return;
         }
-        if queued || now.saturating_since(self.last_sent) < TD {
+        // A program that asks so late was suspended, and reports wait in its socket: it has Td to read them.
+        if now >= self.due() + TD {
+            self.waiting = Some(now - TD * 2);
+            return;
+        }
+        // Who sends nothing need not ask either: the pause shows when there is media again.
+        if let Some(queued) = queued.filter(|queued| queued.saturating_since(self.last_sent) >= TD) {
+            self.resume(queued, queued);
+            self.last_sent = queued;
+            return self.on_timeout(now, Some(queued));
+        }
+        if queued.is_some() || now.saturating_since(self.last_sent) < TD {
             self.broken = Some((now, Broken::NoReports));
         }
         self.pauses = true;
@@ -299,7 +309,7 @@ impl<C: Controller> RtpSender<C> {
     /// No report came in time.
     #[cold]
     pub(super) fn time_breaker_out(&mut self, now: Time) {
-        let queued = self.streams.iter().any(Stream::waits);
+        let queued = self.streams.iter().filter_map(|stream| stream.queue().oldest()).min();
         if let Some(breaker) = &mut self.breaker {
             breaker.on_timeout(now, queued);
             self.obey_breaker(now);

@@ -22,7 +22,7 @@ fn run(
     let mut breaker = CircuitBreaker::new(1, true);
     for sequence in 0..seconds * 1000 / gap {
         let now = at(sequence * gap);
-        breaker.on_timeout(now, false);
+        breaker.on_timeout(now, None);
         breaker.on_sent(now, Bytes::new(1200), now);
         let Some(old) = sequence.checked_sub(100 / gap) else { continue };
         if reported(old * gap) {
@@ -53,7 +53,7 @@ fn a_return_path_that_is_down_for_less_does_not_end_a_call() {
 
 /// Sends a packet, offered just then.
 fn send(breaker: &mut CircuitBreaker, millis: u64) {
-    breaker.on_timeout(at(millis), false);
+    breaker.on_timeout(at(millis), None);
     breaker.on_sent(at(millis), Bytes::new(1200), at(millis));
 }
 
@@ -62,11 +62,11 @@ fn who_sends_nothing_waits_for_no_report() {
     let mut breaker = CircuitBreaker::new(1, true);
     send(&mut breaker, 0);
     assert_eq!(breaker.due(), at(15_000));
-    breaker.on_timeout(at(15_000), false);
+    breaker.on_timeout(at(15_000), None);
     assert_eq!((breaker.broken, breaker.due()), (None, Time::MAX));
     send(&mut breaker, 100_000);
     assert_eq!(breaker.due(), at(115_000));
-    breaker.on_timeout(at(115_000), true);
+    breaker.on_timeout(at(115_000), Some(at(101_000)));
     assert_eq!(breaker.broken, Some((at(115_000), Broken::NoReports)), "a packet waits to be sent");
 }
 
@@ -78,7 +78,7 @@ fn a_pause_is_no_time_without_reports() {
         send(&mut breaker, 0);
         send(&mut breaker, resumed);
         assert_eq!(breaker.due(), at(due), "resumed after {resumed} ms");
-        breaker.on_timeout(at(15_000), false);
+        breaker.on_timeout(at(15_000), None);
         breaker.on_report(at(resumed + 100), &[result(1, at(resumed), true)]);
         assert_eq!((breaker.broken, breaker.due()), (None, Time::MAX));
     }
@@ -89,7 +89,7 @@ fn a_packet_in_six_seconds_and_a_closed_window_are_no_pause() {
     let mut breaker = CircuitBreaker::new(1, true);
     (0..4).for_each(|n| send(&mut breaker, n * 6000));
     assert_eq!(breaker.due(), at(18_000), "of each gap five seconds count");
-    breaker.on_timeout(at(18_000), false);
+    breaker.on_timeout(at(18_000), None);
     assert_eq!(breaker.broken, Some((at(18_000), Broken::NoReports)));
     let mut breaker = CircuitBreaker::new(1, true);
     send(&mut breaker, 0);
@@ -98,11 +98,32 @@ fn a_packet_in_six_seconds_and_a_closed_window_are_no_pause() {
     // In a pause media comes that the window does not let go.
     let mut breaker = CircuitBreaker::new(1, true);
     send(&mut breaker, 0);
-    breaker.on_timeout(at(15_000), false);
+    breaker.on_timeout(at(15_000), None);
     breaker.on_offered(at(60_000));
     assert_eq!(breaker.due(), at(75_000));
-    breaker.on_timeout(at(75_000), true);
+    breaker.on_timeout(at(75_000), Some(at(60_000)));
     assert_eq!(breaker.broken, Some((at(75_000), Broken::NoReports)));
+}
+
+/// A program that was suspended reads its socket last: media is offered, and time has passed, before the reports that waited.
+#[test]
+fn a_suspended_program_has_time_to_read_the_reports_that_waited() {
+    for (woken, waits_since) in [(20_000, 20_000), (20_000, 50), (15_500, 15_500)] {
+        let mut breaker = CircuitBreaker::new(1, true);
+        send(&mut breaker, 0);
+        breaker.on_timeout(at(woken), Some(at(waits_since)));
+        assert_eq!(breaker.broken, None, "{woken} {waits_since}");
+        breaker.on_sent(at(woken), Bytes::new(1200), at(waits_since));
+        breaker.on_report(at(woken + 1), &[result(0, at(0), true)]);
+        assert_eq!((breaker.broken, breaker.due()), (None, Time::MAX));
+    }
+    let mut breaker = CircuitBreaker::new(1, true);
+    send(&mut breaker, 0);
+    breaker.on_timeout(at(300_000), Some(at(50)));
+    breaker.on_sent(at(300_000), Bytes::new(1200), at(50));
+    assert_eq!(breaker.due(), at(305_000), "nothing waited");
+    breaker.on_timeout(at(305_000), Some(at(301_000)));
+    assert_eq!(breaker.broken, Some((at(305_000), Broken::NoReports)));
 }
 
 /// Section 4.2: k = 5 reports, of 5 s each.
