@@ -8,6 +8,8 @@ use paceline_units::param::ParamError;
 pub enum StreamError {
     /// The flow has 64 streams, those that leave in.
     TooMany,
+    /// A circuit breaker ended the call.
+    Broken,
     /// Another stream has this SSRC (RFC 3550 section 8.2).
     SsrcTaken(u32),
     /// A priority that is not one of [`FlowSetup::PRIORITIES`].
@@ -26,6 +28,9 @@ impl From<StreamError> for ParamError {
             StreamError::TooMany => {
                 let most = format!("at most {}", StreamSet::CAPACITY);
                 ParamError::new("streams", StreamSet::CAPACITY + 1, most)
+            }
+            StreamError::Broken => {
+                ParamError::new("streams", "another", "none: a circuit breaker ended the call")
             }
             StreamError::SsrcTaken(ssrc) => ParamError::new("ssrc", ssrc, "one that no other stream has"),
             StreamError::Priority => {

@@ -65,6 +65,8 @@ pub struct MediaSender<C, P> {
     repairs: Option<Box<Repairs<P>>>,
     /// Whether [`MediaSender::poll_event`] has told that a circuit breaker ended the call.
     broken_told: bool,
+    /// Whether it was stopped, and did not start again.
+    stopped: bool,
 }
 
 impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
@@ -85,6 +87,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             rtcp: None,
             repairs: None,
             broken_told: false,
+            stopped: false,
         }
     }
 
@@ -140,10 +143,15 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             return Err(StreamError::Priority);
         }
         self.expect_free(config.ssrc, None)?;
-        let id = self.end.add_stream(now, config.stream()).ok_or(StreamError::TooMany)?;
+        let id = self.end.add_stream(now, config.stream()).ok_or_else(|| self.no_room())?;
         self.place(id, MediaStream::new(*config));
         self.find_discarded(DiscardReason::TooOld);
         Ok(id)
+    }
+
+    /// Why the endpoint took no stream.
+    fn no_room(&self) -> StreamError {
+        if self.end.broken().is_some() { StreamError::Broken } else { StreamError::TooMany }
     }
 
     /// A stream of the endpoint is this.
@@ -233,15 +241,22 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Begins to send.
     pub fn start(&mut self, now: Time) {
         self.end.start(now);
+        let again = core::mem::take(&mut self.stopped);
         if let Some(rtcp) = &mut self.rtcp {
             rtcp.session.start(now);
+            let left = self.streams.iter().enumerate().filter(|_| again);
+            for (id, stream) in left.filter(|(id, _)| self.end.has_stream(StreamId(*id as u8))) {
+                rtcp.session.join(id, stream.ssrc(), stream.clock_rate());
+            }
         }
         self.find_discarded(DiscardReason::TooOld);
     }
 
-    /// Ends: what waits is discarded, and the streams say goodbye.
+    /// Ends: what waits or comes is discarded, and the streams say goodbye, so that a receiver has to be told of them again if they start
+    /// again.
     pub fn stop(&mut self, now: Time) {
         self.end.stop(now);
+        self.stopped = true;
         self.say_goodbye(now);
         self.find_discarded(DiscardReason::Stopped);
     }
@@ -257,9 +272,10 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         };
         let (offset, back) = stream.on_offered(&packet);
         self.counters.timestamps_back += u64::from(back);
-        let refused = match self.end.broken() {
-            Some(_) => Some(DiscardReason::Stopped),
-            None => stream.is_full().then_some(DiscardReason::QueueFull),
+        let refused = if self.stopped || self.end.broken().is_some() {
+            Some(DiscardReason::Stopped)
+        } else {
+            stream.is_full().then_some(DiscardReason::QueueFull)
         };
         if let Some(reason) = refused {
             self.discards.push(id, (packet, offset), reason);

@@ -130,7 +130,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             most_waiting: MOST_WAITING,
             ..MediaStreamConfig::new(config.ssrc)
         };
-        let own = self.end.add_repair_stream(now, stream.stream()).ok_or(StreamError::TooMany)?;
+        let own = self.end.add_repair_stream(now, stream.stream()).ok_or_else(|| self.no_room())?;
         self.place(own, MediaStream::new(stream));
         let Some(repairs) = &mut self.repairs else { return Err(StreamError::Repair(id)) };
         let place = usize::from(id.0);

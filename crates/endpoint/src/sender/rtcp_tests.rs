@@ -309,7 +309,23 @@ fn a_call_that_a_circuit_breaker_ends_says_goodbye_and_regular_reports_keep_it()
         assert_eq!((broken, ends), if hears { (None, 0) } else { (Some(at(15_000)), 1) });
         let refused = std::iter::from_fn(|| sender.poll_discarded()).count();
         assert_eq!(refused > 400, !hears, "what is offered to a call that is over comes back");
+        let refusal = sender.add_stream(at(20_000), &MediaStreamConfig::new(6)).err();
+        assert_eq!(refusal, (!hears).then_some(StreamError::Broken));
     }
+}
+
+#[test]
+fn a_call_that_stopped_takes_no_media_until_it_starts_again() {
+    let mut sender = in_rtcp("none", false);
+    sender.stop(at(10));
+    sender.offer(at(20), StreamId(0), packet(1, 100, true));
+    assert_eq!((leaving(&mut sender, at(20)).len(), discarded(&mut sender).len()), (0, 1));
+    assert!(reports(&mut sender, at(9000)).is_empty(), "it left");
+    sender.start(at(10_000));
+    sender.offer(at(10_000), StreamId(0), packet(2, 100, true));
+    assert_eq!((leaving(&mut sender, at(10_000)).len(), discarded(&mut sender).len()), (1, 0));
+    let (_, datagram) = &reports(&mut sender, at(19_000))[0];
+    assert_eq!(sender_report(datagram).ssrc, 5, "its sender reports go on");
 }
 
 #[test]
