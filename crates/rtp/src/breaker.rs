@@ -261,7 +261,7 @@ impl CircuitBreaker {
             self.waiting = Some(now - TD * 2);
             return;
         }
-        // Who sends nothing need not ask either: the pause shows when there is media again.
+        // A program that sends nothing need not ask either: the pause shows when there is media again.
         if let Some(queued) = queued.filter(|queued| queued.saturating_since(self.last_sent) >= TD) {
             self.resume(queued, queued);
             self.last_sent = queued;

@@ -44,8 +44,8 @@ impl Shares {
 
     /// Tells the encoders their shares of the total that the controller named last, if it names one: max-min by priority, within
     /// the limits of each stream. A stream that leaves much of its share unused leaves it to the others, and is told for all
-    /// that what it could have if it wanted more, so that it can come back. What waits of one of several streams lowers the target of that
-    /// stream, so that it leaves within `drain`.
+    /// that what it could have if it wanted more, so that it can come back. Of several streams each has a target that is lower by its own
+    /// queue, so that this leaves within `drain`.
     pub(super) fn divide(&mut self, now: Time, drain: Option<TimeDelta>, streams: &mut [Stream]) {
         let Some(total) = self.total else { return };
         if let [stream] = streams {

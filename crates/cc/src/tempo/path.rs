@@ -135,7 +135,7 @@ impl Path {
         // Nothing joins the group of no packet.
         let mut reach = 0;
         let mut packets = packets.iter();
-        // Those that join the group, the common case, in a loop of its own that keeps its state in registers.
+        // Packets that join the group, the common case, in a loop of its own that keeps its state in registers.
         while let Some(&PacketResult { sequence, sent, size, status, .. }) = packets.find(|packet| {
             let Status::Received { arrived: Some(arrived), .. } = packet.status else { return true };
             let joins =

@@ -215,7 +215,7 @@ fn by_priority((controller, transport): (&str, &str), kind: &str, links: RangeIn
 }
 
 /// Rates are as the priorities to 3 %, but for what is listed here: bounds of 2026-11-28 to 2026-11-30.
-/// Those of windows, and of rates that go by trials or losses, are summed over links: on one link, a pattern in which a full queue drops
+/// Rates of windows, and such that go by trials or losses, are summed over links: on one link, a pattern in which a full queue drops
 /// packets may last for the whole run and hit one flow.
 fn three_flows_follow_their_priorities(kind: &str) {
     let mut wrong = String::new();
