@@ -1,9 +1,11 @@
 """Archives of results: written, checked and run again; changed ones and hostile ones are refused."""
 
+import hashlib
 import io
 import json
 import shutil
 import stat
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -59,6 +61,13 @@ def rewritten(path: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
         for name, content in found.items():
             packed.writestr(name, content)
     return target
+
+
+def _declare(found: dict[str, bytes], name: str, content: bytes) -> None:
+    """A member whose digest the manifest has."""
+    manifest = json.loads(found["manifest.json"])
+    manifest["files"][name] = hashlib.sha256(content).hexdigest()
+    found["manifest.json"], found[name] = json.dumps(manifest).encode(), content
 
 
 def test_a_run_is_archived_checked_and_run_again(cli: Run, one: Path, packed: Path, tmp_path: Path) -> None:
@@ -163,12 +172,8 @@ def test_other_figures_are_named_in_a_replay(cli: Run, packed: Path) -> None:
     """An archive whose scenario and manifest are changed alike passes the check; the replay gives other bits."""
 
     def change(found: dict[str, bytes]) -> None:
-        import hashlib
-
-        found["scenarios/1.toml"] = found["scenarios/1.toml"].replace(b'delay = "10ms"', b'delay = "11ms"', 1)
-        manifest = json.loads(found["manifest.json"])
-        manifest["files"]["scenarios/1.toml"] = hashlib.sha256(found["scenarios/1.toml"]).hexdigest()
-        found["manifest.json"] = json.dumps(manifest).encode()
+        changed = found["scenarios/1.toml"].replace(b'delay = "10ms"', b'delay = "11ms"', 1)
+        _declare(found, "scenarios/1.toml", changed)
 
     changed = rewritten(packed, change)
     assert cli("archive", "--check", changed).returncode == 0
@@ -214,6 +219,36 @@ def test_links_bombs_and_twins_are_refused(cli: Run, packed: Path, monkeypatch: 
         assert said in done.stderr
     monkeypatch.setattr(reading, "MOST_BYTES", 1000)
     assert "when it is unpacked" in cli("archive", "--check", packed).stderr
+
+
+@pytest.mark.parametrize(
+    ("method", "declared", "said"),
+    [
+        (zipfile.ZIP_BZIP2, {"file_size": 100}, "packed by method 12 of ZIP"),
+        (zipfile.ZIP_DEFLATED, {"file_size": 100}, "results/bomb: was changed"),
+        (zipfile.ZIP_DEFLATED, {"compress_size": 1 << 30}, "no more than the archive's"),
+    ],
+)
+def test_a_member_is_unpacked_no_further_than_its_declared_size(
+    cli: Run, packed: Path, method: int, declared: dict[str, int], said: str
+) -> None:
+    content = bytes(64 << 20)
+    rewritten(packed, lambda found: _declare(found, "results/bomb", content))
+    target = packed.with_name("changed.zip")
+    found = members(target)
+    with zipfile.ZipFile(target, "w") as hostile:
+        for name, whole in found.items():
+            hostile.writestr(name, whole, method if name == "results/bomb" else zipfile.ZIP_STORED)
+        for key, value in declared.items():
+            setattr(hostile.getinfo("results/bomb"), key, value)
+    del content, found
+    tracemalloc.start()
+    done = cli("archive", "--check", target)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert most < 32 << 20
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x05\x06" + bytes(18)])

@@ -21,6 +21,8 @@ MOST_MANIFEST = 256 << 20
 LEAST_SUSPECT = 64 << 20
 MOST_PACKED = 200
 """From `LEAST_SUSPECT` bytes on, a member may be packed at most so many times: text and tables stay below."""
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Methods that `zipfile` unpacks no further than it is asked to: others it unpacks whole, whatever size is declared."""
 
 
 class Archive:
@@ -70,6 +72,9 @@ class Archive:
                 raise self._refused(f"the member {one.orig_filename!r}", "names without control characters")
             if stat.S_IFMT(mode) not in (0, stat.S_IFREG) or one.flag_bits & 1:
                 raise self._refused(f"the member {name!r}, a link or encrypted", "files alone")
+            if one.compress_type not in _METHODS:
+                method = f"method {one.compress_type} of ZIP"
+                raise self._refused(f"{name!r}, packed by {method}", "members that are stored or deflated")
             if name in found:
                 raise self._refused(f"the member {name!r} twice", "each name once")
             if one.file_size > LEAST_SUSPECT and one.file_size > MOST_PACKED * max(1, one.compress_size):
@@ -78,6 +83,9 @@ class Archive:
         total = sum(one.file_size for one in listed)
         if total > MOST_BYTES:
             raise self._refused(f"{total:,} B when it is unpacked", f"{MOST_BYTES:,} at most")
+        packed, size = sum(one.compress_size for one in listed), self.path.stat().st_size
+        if packed > size:
+            raise self._refused(f"members of {packed:,} B, packed", f"no more than the archive's {size:,} B")
         return found
 
     def _refused(self, found: str, expected: str) -> UsageError:
@@ -114,7 +122,8 @@ class Archive:
         if name not in self.members:
             raise UsageError(f"{self.path}: {name}: is missing")
         try:
-            return self._zip.read(name)
+            with self._zip.open(name) as member:
+                return member.read(self.members[name].file_size + 1)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
             raise UsageError(f"{self.path}: {name}: was changed: {error}") from None
 
