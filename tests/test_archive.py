@@ -7,7 +7,7 @@ import shutil
 import stat
 import tracemalloc
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -321,11 +321,46 @@ def test_links_in_a_result_are_not_followed(cli: Run, one: Path, tmp_path: Path)
     assert b"secret" not in found.values()
 
 
-def test_damaged_results_are_said(cli: Run, one: Path) -> None:
-    (one / "summary.json").write_text("{")
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("summary.json", "{"),
+        ("summary.json", "[" * 200_000),
+        (".study/study.json", "[" * 200_000),
+        ("comparison.json", "[" * 200_000),
+    ],
+)
+def test_a_damaged_document_of_results_is_named(cli: Run, one: Path, name: str, content: str) -> None:
+    if name != "summary.json":
+        _study(one, {"experiments": {}})
+        (one / "comparison.json").write_text("{}")
+    (one / name).write_text(content)
     done = cli("archive", one, "x.zip")
     assert done.returncode == 2
-    assert "damaged results" in done.stderr
+    assert f"{name}: found damaged results" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "experiments", [{"a": {"based_on": "a"}}, {"a": {"based_on": "b"}, "b": {"based_on": "c"}, "c": {"based_on": "b"}}]
+)
+def test_experiments_based_on_each_other_are_damaged_results(
+    cli: Run, one: Path, experiments: dict[str, dict[str, str]]
+) -> None:
+    _study(one, {"experiments": experiments}, [{"design": "a", "command": "paceline run scenario.toml"}])
+    done = cli("archive", one, "x.zip")
+    assert done.returncode == 2
+    assert "found damaged results" in done.stderr
+    assert "is based on itself" in done.stderr
+
+
+def _study(out: Path, rows: dict[str, object], runs: Sequence[dict[str, str]] = ()) -> None:
+    """The files that make a folder a study's results."""
+    pq.write_table(pa.Table.from_pylist(list(runs), None if runs else pa.schema([])), out / "results.parquet")
+    (out / ".study").mkdir()
+    (out / ".study" / "study.json").write_text(json.dumps({"tables": {"rows": rows}}))
+
+
+def test_damaged_results_are_said(cli: Run, one: Path) -> None:
     (one / "results.parquet").write_bytes(b"PAR1")
     assert "damaged results" in cli("archive", one, "x.zip").stderr
     table = io.BytesIO()

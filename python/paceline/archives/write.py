@@ -97,15 +97,13 @@ class _Packing:
         except PacelineError:
             raise
         except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, pa.ArrowException) as error:
-            raise UsageError(
-                f"{self.out}: found damaged results, expected them as they were written: {error}"
-            ) from None
+            raise _damaged(self.out, error) from None
         expected = "results.parquet, or summary.json and scenario.toml"
         raise UsageError(f"{self.out}: found no results of run, compare or study, expected {expected}")
 
     def _run(self) -> tuple[str, list[ArchivedRun], str | None, dict[str, Any]]:
         """The one run of a folder that `run --out` wrote."""
-        summary = json.loads(disk.read(self.out / "summary.json"))
+        summary = _document(self.out / "summary.json")
         scenario = self._scenario("scenarios/1.toml", read(self.out / "scenario.toml", data=None))
         simulated = not summary.get("sockets")
         run = ArchivedRun(name="run", scenario=scenario, simulated=simulated, files=self._series(self.out))
@@ -123,7 +121,7 @@ class _Packing:
         said = (table.schema.metadata or {}).get(b"paceline.study", b"").decode()
         measures = {"metrics": identity.get("metrics", {})}
         if kind == "compare":
-            comparison = json.loads(disk.read(self.out / "comparison.json"))
+            comparison = _document(self.out / "comparison.json")
             measures = {"flows": comparison["flows"], "cases": comparison["cases"]}
         version = str(rows[0]["version"]) if rows else None
         return said, runs, version, measures
@@ -226,11 +224,23 @@ def _of_command(words: list[str], data: list[str]) -> ScenarioText:
     return read(Path(path), overrides=pairs, seed=seed, data=named or (data[0] if data else None))
 
 
+def _damaged(where: Path, error: Exception) -> UsageError:
+    return UsageError(f"{where}: found damaged results, expected them as they were written: {error}")
+
+
+def _document(path: Path) -> Any:
+    """The content of a JSON file of the results."""
+    try:
+        return json.loads(disk.read(path))
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, error) from None
+
+
 def _identity(out: Path) -> dict[str, Any]:
     """The definition of a study's rows, as its folder keeps it."""
     try:
-        found: dict[str, Any] = json.loads(disk.read(out / ".study" / "study.json"))["tables"]["rows"]
-    except (OSError, ValueError, KeyError, TypeError):
+        found: dict[str, Any] = _document(out / ".study" / "study.json")["tables"]["rows"]
+    except (OSError, KeyError, TypeError):
         raise UsageError(f"{out}: found no .study/study.json that says whose results these are") from None
     return found
 
@@ -239,8 +249,12 @@ def _file(identity: dict[str, Any], design: str) -> str:
     """The scenario's file of a design, its own or that of the experiment that it is based on."""
     named = identity.get("experiments", {})
     one = identity.get("designs", {}).get(design) or named.get(design) or {}
-    while "scenario" not in one and one.get("based_on") in named:
-        one = named[one["based_on"]]
+    bases: list[str] = []
+    while "scenario" not in one and (base := one.get("based_on")) in named:
+        if base in bases:
+            raise ValueError(f"the experiment {base!r} is based on itself")
+        bases.append(base)
+        one = named[base]
     return str(one.get("scenario", identity.get("scenario", "")))
 
 
