@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,6 +19,7 @@ import paceline
 from conftest import CALL, Run
 from paceline.archives import read as reading
 from paceline.archives.write import archive
+from paceline.series import MOST_ROWS
 
 SHORT = {"duration": "2s"}
 
@@ -180,6 +182,34 @@ def test_other_figures_are_named_in_a_replay(cli: Run, packed: Path) -> None:
     done = cli("archive", "--replay", changed)
     assert done.returncode == 1
     assert "run: flows.parquet differs" in done.stderr
+
+
+def _of_many_rows() -> bytes:
+    sink = io.BytesIO()
+    row = pa.array([0.0]).dictionary_encode()
+    rows = pa.DictionaryArray.from_arrays(pa.array(np.zeros(MOST_ROWS + 1, np.int8)), row.dictionary)
+    pq.write_table(pa.table({"time_s": rows}), sink, compression="zstd")
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("results/flows.parquet", lambda: b"PAR1", "run: results/flows.parquet: found a damaged file"),
+        ("results/flows.parquet", lambda: b"PAR1" * 100, "run: results/flows.parquet: found a damaged file"),
+        ("results/flows.parquet", _of_many_rows, "10000001 rows, expected 10000000 at most"),
+        ("results/summary.json", lambda: b"[" * 200_000, "run: results/summary.json: found a damaged file"),
+        ("results/summary.json", lambda: b"\xff", "run: results/summary.json: found a damaged file"),
+        ("scenarios/1.toml", lambda: b"\xff", "scenarios/1.toml: found bytes that are not UTF-8"),
+    ],
+)
+def test_a_damaged_file_with_a_right_digest_is_named_in_a_replay(
+    cli: Run, packed: Path, name: str, content: Callable[[], bytes], said: str
+) -> None:
+    done = cli("archive", "--replay", rewritten(packed, lambda found: _declare(found, name, content())))
+    assert done.returncode == 2
+    assert "changed.zip: " in done.stderr
+    assert said in done.stderr
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../up", "a/../../up", "a\\b", "C:/x", "a//b", "./a", "a/", "a\nb"])

@@ -10,6 +10,7 @@ from paceline import disk
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 Column = tuple[str, str, str, "bytes | list[str] | None", bytes]
 """A column as the extension hands it out: name, unit, definition, and Arrow's buffers. Numbers: validity bits, float64
@@ -71,13 +72,19 @@ def read_parquet(path: Path) -> pa.Table:
         OSError: It cannot be read, or has too many rows.
         pyarrow.ArrowException: It is damaged.
     """
+    with parquet_file(disk.read(path), str(path)) as file:
+        return file.read()
+
+
+def parquet_file(content: bytes, name: str) -> pq.ParquetFile:
+    """A file's content, called `name` in errors, whose number of rows is bearable; the same errors."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(pa.BufferReader(disk.read(path)), page_checksum_verification=True) as file:
-        if file.metadata.num_rows > MOST_ROWS:
-            raise OSError(f"{path}: found {file.metadata.num_rows} rows, expected {MOST_ROWS} at most")
-        return file.read()
+    file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
+    if file.metadata.num_rows > MOST_ROWS:
+        raise OSError(f"{name}: found {file.metadata.num_rows} rows, expected {MOST_ROWS} at most")
+    return file
 
 
 def parquet_bytes(table: pa.Table) -> bytes:

@@ -17,11 +17,12 @@ from paceline.errors import DataNotFound, PacelineError, UsageError
 from paceline.frames import find
 from paceline.outputs import OutputFolder
 from paceline.scenario import ScenarioText, data_folders
+from paceline.series import parquet_file
 from paceline.simulation import simulate
 from paceline.studies.metrics import Metric, MetricSpec
 from paceline.studies.progress import Progress, State
 from paceline.studies.spec import read_all
-from paceline.toml import loads
+from paceline.toml import decoded, loads
 from paceline.video.figures import seconds
 
 if TYPE_CHECKING:
@@ -83,8 +84,10 @@ def _expect_recordings(manifest: Manifest, folders: list[str]) -> None:
 def _differing(
     archive: Archive, run: ArchivedRun, number: int, folders: list[str], folder: OutputFolder | None
 ) -> Iterator[str]:
+    import pyarrow as pa
+
     assert run.scenario is not None
-    text = archive.read(run.scenario).decode()
+    text = decoded(archive.read(run.scenario), f"{archive.path}: {run.scenario}")
     try:
         result = simulate(ScenarioText(text, None, folders).load())
     except PacelineError as error:
@@ -100,32 +103,42 @@ def _differing(
             for name, content in files.items():
                 folder.stage(f"{number}/{name}", content)
     for name, member in run.files.items():
-        if not _is_same(name, files.get(name, b""), archive.read(member)):
+        theirs = archive.read(member)
+        try:
+            is_same = _is_same(name, files.get(name, b""), theirs)
+        except (ValueError, OSError, pa.ArrowException) as error:
+            found = f"{run.name}: {member}: found a damaged file, expected it as it was written"
+            raise UsageError(f"{archive.path}: {found}: {error}") from None
+        if not is_same:
             yield f"{name} differs"
     yield from _metrics_differing(archive.manifest, run, result, loads(text))
 
 
 def _is_same(name: str, ours: bytes, theirs: bytes) -> bool:
-    """Whether two files say the same; how long a run took is no part of its outcome, nor is how a table is packed."""
+    """Whether two files say the same; how long a run took is no part of its outcome, nor is how a table is packed.
+
+    Raises:
+        ValueError: Theirs is damaged; so do OSError and Arrow's own errors.
+    """
     if ours == theirs:
         return True
     if name == "summary.json":
         return bool(_timeless(ours) == _timeless(theirs))
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        one, other = (pq.read_table(pa.BufferReader(content)) for content in (ours, theirs))
-    except pa.ArrowException:
+    if not ours:
         return False
-    return bool(one.equals(other))
+    with parquet_file(ours, name) as one, parquet_file(theirs, name) as other:
+        # A small file may unpack to as much as it likes: it is read where it has our rows and columns.
+        alike = one.metadata.num_rows == other.metadata.num_rows and one.schema_arrow.equals(other.schema_arrow)
+        return alike and bool(one.read().equals(other.read()))
 
 
 def _timeless(content: bytes) -> Any:
+    if not content:
+        return None
     try:
         summary = json.loads(content)
-    except ValueError:
-        return None
+    except RecursionError:
+        raise ValueError("lists in lists that are too deep to read") from None
     return {key: value for key, value in summary.items() if key != "wall_s"} if isinstance(summary, dict) else summary
 
 
