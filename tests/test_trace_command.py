@@ -209,6 +209,26 @@ def test_no_file_breaks_it(cli: Run, file: Path, content: bytes) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"uplink": {"trace_pattern": [{"duration": 1000, "capacity": -800}]}}',
+        '[{"duration_ms": 1000, "bandwidth_kbps": -800, "latency_ms": 10}]',
+        '{"intervals": [{"sum": {"start": 0, "end": 1, "seconds": 1, "bits_per_second": -800}}]}',
+    ],
+)
+@pytest.mark.parametrize("words", [("trace",), ("compare", "urcp", "um", "--over")])
+def test_a_bad_value_of_a_json_recording_is_told(
+    cli: Run, file: Path, content: str, words: tuple[str, ...]
+) -> None:
+    path = file.with_name("rates.json")
+    path.write_text(content)
+    done = cli(*words, path)
+    assert done.returncode == 2
+    assert 'found "-800" in line 1 of' in done.stderr
+    assert "expected a rate" in done.stderr
+
+
 def test_a_file_that_is_not_there(cli: Run) -> None:
     for words in (["nope.csv"], ["."], ["nope.csv", "--format", "time-mbps"]):
         done = cli("trace", *words)

@@ -37,6 +37,8 @@ _KINDS = {
     "noises": "delay noise",
     "traces": "format of recordings",
 }
+_RECORDED = ('"bandwidth_kbps"', '"trace_pattern"', '"intervals"')
+"""Names in recordings that are JSON, one of each format."""
 _CAPTURES = (b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4")
 
 
@@ -77,12 +79,13 @@ def _file(path: Path) -> str | None:
                 return "capture of packets"
         from paceline import trace_files
 
-        lines = list(islice(trace_files.lines(path), 50))
+        lines = list(islice(trace_files.lines(path), trace_files.LINES))
     except (PacelineError, OSError):
         return None
     if path.name.removesuffix(".gz").endswith(".json"):
-        return "recording of rates" if any("bandwidth_kbps" in line for line in lines) else "JSON document"
-    return "recording of rates" if trace_files.are_rows(lines) else None
+        is_recording = any(name in line for line in lines for name in _RECORDED)
+        return "recording of rates" if is_recording else "JSON document"
+    return "recording of rates" if trace_files.are_rows(lines[:50]) else None
 
 
 def _document(path: Path) -> str | None:
