@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,9 @@ import pandas as pd
 import pytest
 
 from conftest import Run
+from paceline import trace_files
 from paceline.comparison import conditions
-from paceline.errors import UsageError
+from paceline.errors import DataNotFound, UsageError
 from paceline.plots.trace import table
 from paceline.trace_figures import read
 from paceline.trace_files import rate_unit, reading
@@ -227,6 +229,22 @@ def test_a_bad_value_of_a_json_recording_is_told(
     assert done.returncode == 2
     assert 'found "-800" in line 1 of' in done.stderr
     assert "expected a rate" in done.stderr
+
+
+@pytest.mark.parametrize("line", [b" ", b"# \n", b"1 5\n"])
+def test_a_recording_is_read_no_further_than_its_bound(
+    file: Path, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    monkeypatch.setattr(trace_files, "MOST_BYTES", 4 << 20)
+    path = file.with_name("rates.csv.gz")
+    path.write_bytes(gzip.compress(line * ((32 << 20) // len(line)), 1))
+    tracemalloc.start()
+    with pytest.raises(DataNotFound, match="too large, expected at most 4 MB, decompressed"):
+        for _ in trace_files.lines(path):
+            pass
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8 << 20
 
 
 def test_a_file_that_is_not_there(cli: Run) -> None:

@@ -21,6 +21,10 @@ from paceline.simulation import registry
 
 LINES = 2000
 """Lines of a file that are looked at."""
+LONGEST_LINE = 1 << 20
+"""Letters of a line that are looked at: JSON may stand on one line."""
+MOST_BYTES = 512 << 20
+"""The most that a recording may have, decompressed."""
 OF_A_CLOCK, OF_A_RATE = 0.9, 0.75
 """The first column is times if more than this part of its steps rise, and rates if less than that part do."""
 _SAY = "say which: FILE,format=NAME, or --format NAME (`paceline list traces`)"
@@ -290,13 +294,18 @@ def _is_json(file: Path) -> bool:
 
 
 def lines(file: Path) -> Iterator[str]:
-    """The lines that say something: blank ones and comments are passed over."""
+    """The lines that say something: blank ones and comments are passed over, and of a very long line its beginning."""
     opened = gzip.open if file.suffix == ".gz" else open
+    size, begins = 0, True
     try:
         with opened(file, "rt", encoding="utf-8-sig") as content:
-            for line in content:
-                if line.strip() and not line.lstrip().startswith("#"):
+            while line := content.readline(LONGEST_LINE):
+                size += len(line)
+                if size > MOST_BYTES:
+                    raise ValueError(f"too large, expected at most {MOST_BYTES >> 20} MB, decompressed")
+                if begins and line.strip() and not line.lstrip().startswith("#"):
                     yield line.rstrip("\r\n")
+                begins = line.endswith("\n")
     except (OSError, UnicodeDecodeError, EOFError, ValueError) as error:
         raise DataNotFound(f"{file}: cannot be read as a recording: {error}") from None
 
