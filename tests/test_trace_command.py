@@ -97,6 +97,12 @@ def test_columns_and_units_come_from_the_header(
             "found column 'mbps', expected one of the columns 'time', 'kbps'",
         ),
         ("words in a line\nand more of them\n", {}, "no rows of numbers"),
+        ("time;mbps\n0;5,5\n1;8,2\n", {}, 'found "5,5" in line 2, expected a number with a point'),
+        ("# a\n\ntime;mbps\n0;5\n1;8,2\n", {}, 'found "8,2" in line 5, expected a number with a point'),
+        ("time;mbps\n0,5;5\n1;8\n", {}, 'found "0,5" in line 2, expected a number with a point'),
+        ('time,mbps\n0,"5,5"\n1,8\n', {}, 'found "5,5" in line 2, expected a number with a point'),
+        ("0;5,5\n1;8,2\n", {}, 'found "5,5" in line 1, expected a number with a point'),
+        ("0 5\n1 8,2\n", {"format": "time-mbps"}, 'found "8,2" in line 2, expected a number with a point'),
     ],
 )
 def test_a_header_that_leaves_it_open_is_refused(file: Path, text: str, given: dict[str, object], said: str) -> None:
@@ -148,6 +154,14 @@ def test_clocks_of_many_kinds(file: Path, dates: list[str]) -> None:
         "Time,Server,Mbps\n" + "".join(f'{date},"a, b",{rate}\n' for date, rate in zip(dates, (3, 5), strict=True))
     )
     assert read(str(file), {}).segments.durations_s.tolist() == [60, 60]
+
+
+def test_an_empty_cell_alone_is_a_row_without_a_value(file: Path) -> None:
+    file.write_text("time_ms;mbps\n0;5\n1000;\n2000;6\n")
+    assert read(str(file), {}).segments.mbps.tolist() == [5, 6]
+    file.write_text("time_ms;mbps\n0;5\n1000;n/a\n2000;6\n")
+    with pytest.raises(UsageError, match='found "n/a" in line 3, expected a number with a point'):
+        read(str(file), {})
 
 
 def test_milliseconds_and_bits_per_second(file: Path) -> None:

@@ -31,6 +31,8 @@ _SAY = "say which: FILE,format=NAME, or --format NAME (`paceline list traces`)"
 
 _OF_PING = ("PING ", "Pinging ")
 _WORD = re.compile(r"[A-Za-z]+")
+_WITH_COMMA = re.compile(r"[-+]?\d+,\d+")
+_SEPARATOR = re.compile(r"[;\s]+")
 _OF_DAY = re.compile(r"\d{1,2}:\d{2}")
 _RATE_NAMES = {
     *("bandwidth", "bitrate", "capacity", "dl", "download", "downlink", "goodput"),
@@ -85,6 +87,7 @@ def reading(file: Path, given: Mapping[str, Any]) -> Reading:
         raise UsageError(f"{file}: {said} delay = {{ trace = {json.dumps(str(file))} }}")
     rows = _cells(begin)
     if not rows or not _is_header(rows[0]):
+        _expect_points(file, [_SEPARATOR.split(line.strip()) if _SEPARATOR.search(line.strip()) else [] for line in begin])
         return Reading(dict(given) if "format" in given else {"format": format_of(file), **given})
     if not any(_number(cell) is not None for row in rows[1:] for cell in row):
         raise UsageError(f"{file}: found no rows of numbers, expected a recording of rates")
@@ -100,18 +103,20 @@ def seconds_and_mbps(file: Path, found: Reading) -> str:
     """The content of a file whose clock no format has, as lines of seconds and Mbit/s.
 
     Raises:
-        UsageError: A line has no time.
+        UsageError: A line has no time, or a rate that is no number.
     """
     rate, scale = int(found.keys["column"]), float(found.keys.get("scale", 1.0))
     rows = _cells(list(lines(file)))[1:]
     times = _clock(file, rows, found)
     begin = times[0]
+    cells = [row[rate] if rate < len(row) else "" for row in rows]
+    values = [_number(cell) for cell in cells]
+    for place, (cell, value) in enumerate(zip(cells, values, strict=True), 1):
+        if cell and value is None:
+            raise _no_number(file, place, cell)
     written = [
         f"{time - begin:.6f},{'' if value is None else f'{value * scale:.9g}'}"
-        for time, value in sorted(
-            ((time, _number(row[rate]) if rate < len(row) else None) for time, row in zip(times, rows, strict=True)),
-            key=lambda one: one[0],
-        )
+        for time, value in sorted(zip(times, values, strict=True), key=lambda one: one[0])
     ]
     return "\n".join(["seconds,mbps", *written]) + "\n"
 
@@ -171,6 +176,7 @@ class _Header:
         if scale != 1.0:
             keys["scale"] = scale
         clock = self._clock(rate)
+        _expect_points(self.file, [[], *([row[one] for one in (rate, *clock) if one < len(row)] for row in self.rows)])
         hold = self._hold(rate) if not clock else None
         said = f"{self.names[rate]} as the rate"
         if not clock and hold is None:
@@ -282,6 +288,21 @@ def _number(cell: str) -> float | None:
         return None
 
 
+def _expect_points(file: Path, rows: Iterable[Sequence[str]]) -> None:
+    """Refuses numbers with a decimal comma, which would be taken for two cells or for none."""
+    for place, row in enumerate(rows):
+        for cell in row:
+            if _WITH_COMMA.fullmatch(cell):
+                raise _no_number(file, place, cell)
+
+
+def _no_number(file: Path, place: int, cell: str) -> UsageError:
+    """The error of a cell in a line of those that say something, counted from 0."""
+    number, _ = next(islice(_numbered(file), place, None))
+    said = json.dumps(cell[:40], ensure_ascii=False)
+    return UsageError(f"{file}: found {said} in line {number}, expected a number with a point")
+
+
 def _is_header(cells: Sequence[str]) -> bool:
     return any(cells) and all(_number(cell) is None for cell in cells)
 
@@ -295,16 +316,22 @@ def _is_json(file: Path) -> bool:
 
 def lines(file: Path) -> Iterator[str]:
     """The lines that say something: blank ones and comments are passed over, and of a very long line its beginning."""
+    return (line for _, line in _numbered(file))
+
+
+def _numbered(file: Path) -> Iterator[tuple[int, str]]:
+    """Those lines, each with its number in the file."""
     opened = gzip.open if file.suffix == ".gz" else open
-    size, begins = 0, True
+    size, number, begins = 0, 0, True
     try:
         with opened(file, "rt", encoding="utf-8-sig") as content:
             while line := content.readline(LONGEST_LINE):
                 size += len(line)
                 if size > MOST_BYTES:
                     raise ValueError(f"too large, expected at most {MOST_BYTES >> 20} MB, decompressed")
+                number += begins
                 if begins and line.strip() and not line.lstrip().startswith("#"):
-                    yield line.rstrip("\r\n")
+                    yield number, line.rstrip("\r\n")
                 begins = line.endswith("\n")
     except (OSError, UnicodeDecodeError, EOFError, ValueError) as error:
         raise DataNotFound(f"{file}: cannot be read as a recording: {error}") from None
