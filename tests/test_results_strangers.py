@@ -19,6 +19,7 @@ import pytest
 
 import paceline
 from conftest import CALL, Run
+from paceline import toml
 from paceline.browser.seen import SOURCES, Looks, table
 from paceline.browser.server import MOST_PAGES, MOST_ROWS, PageServer
 from paceline.comparison import joined
@@ -172,6 +173,9 @@ def test_names_from_python_are_said_as_well(strange: Path, call_file: Path, name
         ("study.toml", "a = " + "[" * 100_000, "too deep to read"),
         ("study.toml", "a = " + "{ a = " * 10_000, "too deep to read"),
         ("call.toml", "a = " + "[" * 100_000, "too deep to read"),
+        ("study.toml", "a." * 80 + "a = 1", "too deep to read"),
+        ("study.toml", "a = 1\n[" + '"a" . ' * 80 + "a]", "too deep to read"),
+        ("call.toml", "a = { " + "a." * 80 + "a = 1 }", "too deep to read"),
         ("published.csv", "id," + "x" * 1000, "found columns"),
         ("published.csv", "{head}f1,one,here,number,{long},2,,count(*),near,\n", "field larger than field limit"),
         ("published.csv", "{head}f1,one,here,number,x,2,,count(*),near,,more,and more\n", "found more cells than 10"),
@@ -188,6 +192,13 @@ def test_a_definition_of_any_form_is_said(strange: Path, cli: Run, file: str, te
     assert "Traceback" not in done.stderr
     assert file in done.stderr
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["a." * 79 + "a = 1", "# {}", 'a = "{}"', "a = '{}'", 'a = """\n\\"""{}"""', "a = '''\n{}'''"]
+)
+def test_dots_of_texts_and_comments_are_no_depth(text: str) -> None:
+    toml.loads(text.replace("{}", "a." * 500))
 
 
 def test_recorded_runs_with_short_lines_are_said(strange: Path, cli: Run) -> None:

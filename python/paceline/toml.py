@@ -17,14 +17,26 @@ else:
 
 TOMLDecodeError = _toml.TOMLDecodeError
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+MOST_DOTS = 79
+"""Dots of a key: the scenario's reader takes no more, and the time and memory of `tomllib` grow with their square."""
+_PART = r"""(?:[A-Za-z0-9_-]+|"(?:\\.|[^"\\\n])*"|'[^'\n]*')"""
+_LONG_KEYS = re.compile(
+    rf"""\"{{3}}(?:\\.|[^\\])*?\"{{3}}|'{{3}}.*?'{{3}}|\#[^\n]*|"""
+    rf"""(?P<deep>{_PART}(?:[ \t]*\.[ \t]*{_PART}){{{MOST_DOTS + 1}}})|{_PART}""",
+    re.DOTALL,
+)
+"""Texts and comments, which may have any number of dots, keys that have too many, and other words."""
 
 
 def loads(text: str) -> dict[str, Any]:
     """A TOML text as a dictionary."""
+    too_deep = TOMLDecodeError("found tables in tables that are too deep to read")
+    if text.count(".") > MOST_DOTS and any(found["deep"] for found in _LONG_KEYS.finditer(text)):
+        raise too_deep
     try:
         return _toml.loads(text)
     except RecursionError:
-        raise TOMLDecodeError("found tables in tables that are too deep to read") from None
+        raise too_deep from None
 
 
 def decoded(content: bytes, name: str) -> str:
