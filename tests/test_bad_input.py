@@ -11,6 +11,7 @@ import pytest
 
 import paceline
 from conftest import CALL, Run
+from paceline.errors import printable
 from processes import PATIENCE_S, as_in_a_terminal, until
 
 WRONG_SCENARIOS = {
@@ -295,3 +296,16 @@ def test_mistakes_of_newcomers_are_told_the_way(
 def test_none_is_no_value_of_a_scenario(call_file: Path) -> None:
     with pytest.raises(paceline.UsageError, match="found None as a value, expected one that TOML has"):
         paceline.run(call_file, overrides={"duration": None})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a\x1b[2J\x7f", "a\\x1b[2J\\x7f"),
+        ("a\u202eb\u200bc\u2066\ufeff", "a\\u202eb\\u200bc\\u2066\\ufeff"),
+        ("\u00ad\u2028\U000e0041", "\\xad\\u2028\\U000e0041"),
+        ("é\t漢\n− 🙂", "é\t漢\n− 🙂"),
+    ],
+)
+def test_letters_that_steer_a_terminal_or_hide_are_escaped(text: str, said: str) -> None:
+    assert printable(text) == said

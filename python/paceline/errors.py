@@ -1,6 +1,7 @@
 """The errors, as one small hierarchy; every message is complete and meant for people."""
 
 import re
+import unicodedata
 from collections.abc import Collection
 
 from paceline._core import ScenarioError as _CoreScenarioError
@@ -61,12 +62,21 @@ CORE_SCENARIO_ERROR = _CoreScenarioError
 """The error that the extension raises for a wrong scenario; the package turns it into `ScenarioError`."""
 
 
-_COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+_UNUSUAL = re.compile(r"[^\n\t -~]")
+_COMMANDS = {"Cc", "Cf", "Zl", "Zp"}
+"""Categories of Unicode: control characters, invisible ones that turn or join letters, and ends of lines."""
 
 
 def printable(text: str) -> str:
     """A text without what a terminal takes for a command: names and titles may come from a stranger."""
-    return _COMMANDS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _UNUSUAL.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    letter, number = found[0], ord(found[0])
+    if unicodedata.category(letter) not in _COMMANDS:
+        return letter
+    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}" if number < 65_536 else f"\\U{number:08x}"
 
 
 MOST_AT_A_TIME = 65_536
