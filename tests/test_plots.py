@@ -1,13 +1,14 @@
 """Pictures: the table that each computes, and that each can be drawn."""
 
 import re
+from pathlib import Path
 
 import matplotlib as mpl
 import pandas as pd
 import pytest
 
 import paceline
-from conftest import CALL
+from conftest import CALL, Run
 from paceline.cli.chart import chart, sparkline
 from paceline.merging import Merged
 from paceline.plots import PLOTS, draw, files, overview
@@ -175,6 +176,24 @@ def test_long_names_leave_room_for_the_picture(name: str) -> None:
     assert figure.axes[0].get_position().width > 0.8
     assert figure.axes[0].get_position().height > 0.3
     assert len(figure.get_suptitle()) == 80
+
+
+def test_letters_that_the_font_lacks_are_said_once(cli: Run, tmp_path: Path) -> None:
+    name = "\u6f22\u5b57 \u0938\u0902\u0938 a\u202eb"
+    call = tmp_path / "call.toml"
+    call.write_text(CALL.replace("a short call", name))
+    done = cli("run", call, "--set", "duration=2s", "--plot", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("warning: the font of the pictures lacks letters of the names, such as '\u6f22'") == 1
+    assert "Glyph" not in done.stderr
+    assert "natively" not in done.stderr
+
+
+def test_titles_have_no_letters_that_hide() -> None:
+    figure = new_figure(8, 3)
+    figure.suptitle("a\u202eb")
+    figure.fit()
+    assert [text.get_text() for text in figure.texts] == ["a\\u202eb"]
 
 
 def test_without_samples_there_is_nothing_to_draw() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import MISSING, fields, is_dataclass
@@ -10,9 +12,10 @@ from typing import Any, get_type_hints
 
 from paceline.cli.mistaken import expecting
 from paceline.cli.options import PictureFormat, PictureStyle
-from paceline.cli.speak import plainly, quietly
+from paceline.cli.speak import plainly, quietly, say
 from paceline.errors import UsageError
 
+_LACKING = re.compile(r"Glyph (?P<letter>\d+) |Matplotlib currently does not support \w+ natively")
 
 @contextmanager
 def _guests(named: list[str] | None) -> Iterator[None]:
@@ -44,6 +47,26 @@ def _pictures(style: PictureStyle | None, formats: list[PictureFormat] | None) -
         yield
 
 
+@contextmanager
+def _lacking_letters() -> Iterator[None]:
+    """Says once that the font of pictures lacks letters, of which matplotlib warns at each letter of each picture."""
+    with warnings.catch_warnings():
+        shown, said = warnings.showwarning, False
+
+        def show(message: Warning | str, *about: Any) -> None:
+            nonlocal said
+            if not (found := _LACKING.match(str(message))):
+                shown(message, *about)
+            elif found["letter"] and not said:
+                said = True
+                letter = chr(int(found["letter"]))
+                say(f"warning: the font of the pictures lacks letters of the names, such as {letter!r}: boxes stand there")
+
+        warnings.showwarning = show
+        warnings.filterwarnings("always", _LACKING.pattern)
+        yield
+
+
 def flat(function: Callable[..., None]) -> Callable[..., None]:
     """A command whose options of a class stand beside its own, as typer reads them."""
     hints = get_type_hints(function, include_extras=True)
@@ -63,6 +86,7 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
             _guests(values.get("controller")),
             _pictures(values.get("style"), values.get("formats")),
             quietly(bool(values.get("quiet"))),
+            _lacking_letters(),
         ):
             for name, kind in classes.items():
                 values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})

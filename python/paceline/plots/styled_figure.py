@@ -12,6 +12,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from paceline.errors import printable
+
 NARROW = 5.5
 """Inches of width below which titles go, and the labels of the axes name the quantity instead."""
 LETTER = 0.56
@@ -59,6 +61,9 @@ class StyledFigure(Figure):
             self._scale_letters(1.0, base)
             for one in self.fits:
                 one()
+            for text in self.findobj(Text):
+                assert isinstance(text, Text)
+                text.set_text(printable(text.get_text()))
             self._wrap_labels(self.shrunk)
             self._scale_letters(self.shrunk, base)
 
