@@ -262,8 +262,7 @@ def test_links_bombs_and_twins_are_refused(cli: Run, packed: Path, monkeypatch: 
 def test_a_member_is_unpacked_no_further_than_its_declared_size(
     cli: Run, packed: Path, method: int, declared: dict[str, int], said: str
 ) -> None:
-    content = bytes(64 << 20)
-    rewritten(packed, lambda found: _declare(found, "results/bomb", content))
+    rewritten(packed, lambda found: _declare(found, "results/bomb", bytes(64 << 20)))
     target = packed.with_name("changed.zip")
     found = members(target)
     with zipfile.ZipFile(target, "w") as hostile:
@@ -271,7 +270,7 @@ def test_a_member_is_unpacked_no_further_than_its_declared_size(
             hostile.writestr(name, whole, method if name == "results/bomb" else zipfile.ZIP_STORED)
         for key, value in declared.items():
             setattr(hostile.getinfo("results/bomb"), key, value)
-    del content, found
+    del found
     tracemalloc.start()
     done = cli("archive", "--check", target)
     most = tracemalloc.get_traced_memory()[1]

@@ -156,11 +156,13 @@ def test_clocks_of_many_kinds(file: Path, dates: list[str]) -> None:
     assert read(str(file), {}).segments.durations_s.tolist() == [60, 60]
 
 
-def test_an_empty_cell_alone_is_a_row_without_a_value(file: Path) -> None:
+def test_a_cell_without_a_value_is_one_and_a_decimal_comma_is_refused(file: Path) -> None:
     file.write_text("time_ms;mbps\n0;5\n1000;\n2000;6\n")
     assert read(str(file), {}).segments.mbps.tolist() == [5, 6]
     file.write_text("time_ms;mbps\n0;5\n1000;n/a\n2000;6\n")
-    with pytest.raises(UsageError, match='found "n/a" in line 3, expected a number with a point'):
+    assert read(str(file), {}).segments.mbps.tolist() == [5, 6]
+    file.write_text("time_ms;mbps\n0;5\n1000;8,2\n2000;6\n")
+    with pytest.raises(UsageError, match='found "8,2" in line 3, expected a number with a point'):
         read(str(file), {})
 
 
@@ -234,9 +236,7 @@ def test_no_file_breaks_it(cli: Run, file: Path, content: bytes) -> None:
     ],
 )
 @pytest.mark.parametrize("words", [("trace",), ("compare", "urcp", "um", "--over")])
-def test_a_bad_value_of_a_json_recording_is_told(
-    cli: Run, file: Path, content: str, words: tuple[str, ...]
-) -> None:
+def test_a_bad_value_of_a_json_recording_is_told(cli: Run, file: Path, content: str, words: tuple[str, ...]) -> None:
     path = file.with_name("rates.json")
     path.write_text(content)
     done = cli(*words, path)

@@ -87,7 +87,8 @@ def reading(file: Path, given: Mapping[str, Any]) -> Reading:
         raise UsageError(f"{file}: {said} delay = {{ trace = {json.dumps(str(file))} }}")
     rows = _cells(begin)
     if not rows or not _is_header(rows[0]):
-        _expect_points(file, [_SEPARATOR.split(line.strip()) if _SEPARATOR.search(line.strip()) else [] for line in begin])
+        parts = (_SEPARATOR.split(line.strip()) for line in begin)
+        _expect_points(file, (cells if len(cells) > 1 else [] for cells in parts))
         return Reading(dict(given) if "format" in given else {"format": format_of(file), **given})
     if not any(_number(cell) is not None for row in rows[1:] for cell in row):
         raise UsageError(f"{file}: found no rows of numbers, expected a recording of rates")
@@ -103,7 +104,7 @@ def seconds_and_mbps(file: Path, found: Reading) -> str:
     """The content of a file whose clock no format has, as lines of seconds and Mbit/s.
 
     Raises:
-        UsageError: A line has no time, or a rate that is no number.
+        UsageError: A line has no time, or a rate with a decimal comma.
     """
     rate, scale = int(found.keys["column"]), float(found.keys.get("scale", 1.0))
     rows = _cells(list(lines(file)))[1:]
@@ -112,7 +113,7 @@ def seconds_and_mbps(file: Path, found: Reading) -> str:
     cells = [row[rate] if rate < len(row) else "" for row in rows]
     values = [_number(cell) for cell in cells]
     for place, (cell, value) in enumerate(zip(cells, values, strict=True), 1):
-        if cell and value is None:
+        if value is None and _WITH_COMMA.fullmatch(cell):
             raise _no_number(file, place, cell)
     written = [
         f"{time - begin:.6f},{'' if value is None else f'{value * scale:.9g}'}"
@@ -320,7 +321,7 @@ def lines(file: Path) -> Iterator[str]:
 
 
 def _numbered(file: Path) -> Iterator[tuple[int, str]]:
-    """Those lines, each with its number in the file."""
+    """The lines that say something, each with its number in the file."""
     opened = gzip.open if file.suffix == ".gz" else open
     size, number, begins = 0, 0, True
     try:

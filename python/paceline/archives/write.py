@@ -250,7 +250,7 @@ def _file(identity: dict[str, Any], design: str) -> str:
     named = identity.get("experiments", {})
     one = identity.get("designs", {}).get(design) or named.get(design) or {}
     bases: list[str] = []
-    while "scenario" not in one and (base := one.get("based_on")) in named:
+    while "scenario" not in one and (base := str(one.get("based_on"))) in named:
         if base in bases:
             raise ValueError(f"the experiment {base!r} is based on itself")
         bases.append(base)

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, get_type_hints
+from typing import Any, TextIO, get_type_hints
 
 from paceline.cli.mistaken import expecting
 from paceline.cli.options import PictureFormat, PictureStyle
@@ -16,6 +16,7 @@ from paceline.cli.speak import plainly, quietly, say
 from paceline.errors import UsageError
 
 _LACKING = re.compile(r"Glyph (?P<letter>\d+) |Matplotlib currently does not support \w+ natively")
+
 
 @contextmanager
 def _guests(named: list[str] | None) -> Iterator[None]:
@@ -53,14 +54,22 @@ def _lacking_letters() -> Iterator[None]:
     with warnings.catch_warnings():
         shown, said = warnings.showwarning, False
 
-        def show(message: Warning | str, *about: Any) -> None:
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
             nonlocal said
             if not (found := _LACKING.match(str(message))):
-                shown(message, *about)
+                shown(message, category, filename, lineno, file, line)
             elif found["letter"] and not said:
                 said = True
                 letter = chr(int(found["letter"]))
-                say(f"warning: the font of the pictures lacks letters of the names, such as {letter!r}: boxes stand there")
+                lacks = f"the font of the pictures lacks letters of the names, such as {letter!r}"
+                say(f"warning: {lacks}: boxes stand there")
 
         warnings.showwarning = show
         warnings.filterwarnings("always", _LACKING.pattern)
