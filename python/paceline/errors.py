@@ -62,7 +62,8 @@ CORE_SCENARIO_ERROR = _CoreScenarioError
 """The error that the extension raises for a wrong scenario; the package turns it into `ScenarioError`."""
 
 
-_UNUSUAL = re.compile(r"[^\n\t -~]")
+_UNUSUAL = re.compile("[^\n\t -~\u200c\u200d]")
+"""Letters to look up; both joiners belong to names in Persian, and to pictures of several letters."""
 _COMMANDS = {"Cc", "Cf", "Zl", "Zp"}
 """Categories of Unicode: control characters, invisible ones that turn or join letters, and ends of lines."""
 
