@@ -111,10 +111,8 @@ def seconds_and_mbps(file: Path, found: Reading) -> str:
     times = _clock(file, rows, found)
     begin = times[0]
     cells = [row[rate] if rate < len(row) else "" for row in rows]
+    _expect_points(file, [[], *([cell] for cell in cells)])
     values = [_number(cell) for cell in cells]
-    for place, (cell, value) in enumerate(zip(cells, values, strict=True), 1):
-        if value is None and _WITH_COMMA.fullmatch(cell):
-            raise _no_number(file, place, cell)
     written = [
         f"{time - begin:.6f},{'' if value is None else f'{value * scale:.9g}'}"
         for time, value in sorted(zip(times, values, strict=True), key=lambda one: one[0])

@@ -16,8 +16,13 @@ const LEAST: f64 = 0.1;
 
 /// The share of a stream of which `late` waits behind its newest frame, less what lets that leave within `drain`.
 pub fn share_less_waiting(share: Bitrate, late: Bytes, drain: TimeDelta) -> Bitrate {
-    let share = share.as_bps_f64();
-    Bitrate::from_bps_f64((share - late.as_bits_f64() / drain.as_secs_f64()).max(LEAST * share))
+    less_waiting(share.as_bps_f64(), 1.0, late.as_bits_f64(), drain)
+}
+
+/// This part of a rate, less what lets so many bits leave within `drain`.
+fn less_waiting(rate: f64, part: f64, waiting: f64, drain: TimeDelta) -> Bitrate {
+    let drained = if waiting > 0.0 { waiting / drain.as_secs_f64() } else { 0.0 };
+    Bitrate::from_bps_f64((part * rate - drained).max(LEAST * rate))
 }
 
 /// The media that waits in the send queues of a flow.
@@ -73,8 +78,7 @@ impl MediaRoom {
             return Bitrate::from_bps_f64(rate);
         }
         let waiting = if let [waiting] = self.waiting[..] { waiting } else { 0.0 };
-        let drained = if waiting > 0.0 { waiting / drain.as_secs_f64() } else { 0.0 };
-        Bitrate::from_bps_f64((part * rate - drained).max(LEAST * rate))
+        less_waiting(rate, part, waiting, drain)
     }
 }
 

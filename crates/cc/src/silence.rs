@@ -306,13 +306,9 @@ impl Silence {
         let since = self.times.since;
         let Some(first) = self.first else { return since + FIRST_REPORT };
         let known = now.saturating_since(first) >= GAPS_SPAN;
-        let overdue = self.times.overdue(self.patience, srtt);
-        if known && !self.times.from_rest {
-            return overdue;
-        }
         let unknown = if known { TimeDelta::ZERO } else { times(UNKNOWN_INTERVAL, self.patience) };
         let from_rest = if self.times.from_rest { srtt * REST_ROUND_TRIPS } else { TimeDelta::ZERO };
-        overdue.max(since + unknown.max(from_rest))
+        self.times.overdue(self.patience, srtt).max(since + unknown.max(from_rest))
     }
 }
 

@@ -263,8 +263,8 @@ impl CircuitBreaker {
         }
         // A program that sends nothing need not ask either: the pause shows when there is media again.
         if let Some(queued) = queued.filter(|queued| queued.saturating_since(self.last_sent) >= TD) {
-            self.resume(queued, queued);
-            self.last_sent = queued;
+            self.pauses = true;
+            self.on_offered(queued);
             return self.on_timeout(now, Some(queued));
         }
         if queued.is_some() || now.saturating_since(self.last_sent) < TD {

@@ -63,10 +63,6 @@ impl Frames {
 
     /// The longest gap in seconds; 0 if there is none.
     pub(super) fn longest(&self) -> f64 {
-        // One stream makes all of the media.
-        if let [stream] = &self.streams[..] {
-            return stream.gaps.longest();
-        }
         let fewest = PART * self.streams.iter().map(Stream::bits).sum::<f64>();
         let count = self.streams.iter().filter(|stream| stream.bits() >= fewest);
         count.map(|stream| stream.gaps.longest()).fold(0.0, f64::max)

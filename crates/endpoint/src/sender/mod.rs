@@ -241,12 +241,13 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Begins to send.
     pub fn start(&mut self, now: Time) {
         self.end.start(now);
-        let again = core::mem::take(&mut self.stopped);
+        let again = core::mem::take(&mut self.stopped) && self.end.broken().is_none();
         if let Some(rtcp) = &mut self.rtcp {
             rtcp.session.start(now);
-            let left = self.streams.iter().enumerate().filter(|_| again);
-            for (id, stream) in left.filter(|(id, _)| self.end.has_stream(StreamId(*id as u8))) {
-                rtcp.session.join(id, stream.ssrc(), stream.clock_rate());
+            for (id, stream) in self.streams.iter().enumerate() {
+                if again && self.end.has_stream(StreamId(id as u8)) {
+                    rtcp.session.join(id, stream.ssrc(), stream.clock_rate());
+                }
             }
         }
         self.find_discarded(DiscardReason::TooOld);
