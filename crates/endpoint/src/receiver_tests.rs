@@ -398,7 +398,7 @@ fn a_call_outlives_hostile_datagrams() {
         let mut call = Call::new(&[settings[0], settings[1], ("repair", "true")], &settings);
         let id = call.join(500, true);
         let mut draws = RandomStream::new(7, format);
-        for _ in 0..10_500 {
+        for _ in 0..12_000 {
             for way in 0..2 {
                 let Some((at, mut datagram)) = call.ways[way].back().cloned() else { continue };
                 for _ in 0..1 + draws.next_u64() % 4 {

@@ -34,6 +34,7 @@ mod run_tests;
 mod scheduler;
 mod seen;
 mod sender;
+mod shaper;
 mod shares;
 mod sizes;
 mod spelling;

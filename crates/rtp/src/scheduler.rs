@@ -3,7 +3,7 @@
 use super::stream::Stream;
 use super::streams::Streams;
 use paceline_cc::StreamId;
-use paceline_units::Bytes;
+use paceline_units::{Bytes, Time};
 
 /// The order of the streams of one flow.
 #[derive(Clone, Debug)]
@@ -25,26 +25,28 @@ impl Scheduler {
         self.chosen = Some(stream);
     }
 
-    /// Retransmissions, then the controller's choice if it has something to send, else of the streams that have the one that was
-    /// served least by its priority.
-    pub(super) fn next(&self, streams: &Streams) -> Option<usize> {
-        let waits = |id: &usize| streams.get(*id).is_some_and(Stream::waits);
+    /// The stream whose packet leaves next, and when, at `from` at the earliest: retransmissions, then the controller's choice if it has
+    /// something to send, else of the streams that have the one that was served least by its priority. Each within its share.
+    pub(super) fn next(&self, from: Time, streams: &Streams) -> Option<(usize, Time)> {
         if let Some(id) = streams.next_repair() {
-            return Some(id);
+            return Some((id, from));
         }
-        let chosen = self.chosen.map(|stream| usize::from(stream.0)).filter(waits);
-        chosen.or_else(|| {
-            (0..streams.len()).filter(waits).reduce(|best, id| {
+        let at = streams.iter().filter_map(Stream::free_from).min()?.max(from);
+        let is_free = |id: &usize| streams.get(*id).is_some_and(|stream| stream.is_free(at));
+        let chosen = self.chosen.map(|stream| usize::from(stream.0)).filter(is_free);
+        let next = chosen.or_else(|| {
+            (0..streams.len()).filter(is_free).reduce(|best, id| {
                 let [one, other] = [best, id].map(|id| streams[id].service());
                 if other.0 < one.0 || other.0 == one.0 && other.1 > one.1 { id } else { best }
             })
-        })
+        });
+        next.map(|id| (id, at))
     }
 
     /// A packet of one of several streams leaves.
     #[inline]
-    pub(super) fn on_sent(&mut self, stream: &mut Stream, size: Bytes) {
-        self.served = stream.serve(size);
+    pub(super) fn on_sent(&mut self, now: Time, stream: &mut Stream, size: Bytes) {
+        self.served = stream.serve(now, size);
     }
 
     /// A stream of which nothing waited has packets again: nobody is served later for what he did not want before.

@@ -132,16 +132,16 @@ impl<C: Controller> RtpSender<C> {
         self.reported.receiver_time(now)
     }
 
-    /// The stream whose packet goes next, if the controller allows its size. Inlined: it is asked twice a packet, and what
+    /// The stream whose packet goes next, and when, if the controller allows its size. Inlined: it is asked twice a packet, and what
     /// it looks up is what the packet is made from.
     #[inline(always)]
-    fn next_to_send(&self) -> Option<usize> {
-        let id = match self.streams.len() {
-            1 => 0,
-            _ => self.scheduler.next(&self.streams)?,
+    fn next_to_send(&self) -> Option<(usize, Time)> {
+        let (id, at) = match self.streams.len() {
+            1 => (0, self.pacer.next()),
+            _ => self.scheduler.next(self.pacer.next(), &self.streams)?,
         };
         let size = self.streams[id].queue().next_size()?;
-        self.allowance.admits(size).then_some(id)
+        self.allowance.admits(size).then_some((id, at))
     }
 
     /// When a packet leaves by its pace, if that is before `until`.
@@ -150,7 +150,10 @@ impl<C: Controller> RtpSender<C> {
         if self.probing.is_active() {
             return Some(self.probing.next()).filter(|probe| *probe < until);
         }
-        (self.pacer.next() < until && self.next_to_send().is_some()).then_some(self.pacer.next())
+        if self.pacer.next() >= until {
+            return None;
+        }
+        self.next_to_send().map(|(_, at)| at).filter(|at| *at < until)
     }
 
     /// The next timeout, packets that leave by their pace apart; `Time::MAX` if nothing is.
@@ -416,7 +419,11 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         let (id, padding, probe) = if self.probing.is_active() {
             self.probing.next_packet(now, self.sizes.header().size(), (&self.streams, &self.scheduler))?
         } else {
-            (self.next_to_send()?, 0, None)
+            let (id, at) = self.next_to_send()?;
+            if now < at {
+                return None;
+            }
+            (id, 0, None)
         };
         let (stream_id, several) = (StreamId(id as u8), self.streams.len() > 1);
         let stream = &mut self.streams[id];
@@ -439,7 +446,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         };
         let size = packet.size();
         if several {
-            self.scheduler.on_sent(stream, size);
+            self.scheduler.on_sent(now, stream, size);
         }
         stream.on_sent(now, size);
         if probe.is_none() {
@@ -454,7 +461,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         self.refill(now, id);
         let app_limited = match &self.streams[..] {
             [stream] => !stream.waits(),
-            streams => !streams.iter().any(Stream::waits),
+            streams => !streams.iter().any(|stream| stream.is_free(now)),
         };
         let sent = SentPacket { stream: stream_id, sequence: packet.sequence, size, probe, app_limited };
         let update = self.controller.on_sent(now, &sent);

@@ -44,8 +44,8 @@ impl Shares {
 
     /// Tells the encoders their shares of the total that the controller named last, if it names one: max-min by priority, within
     /// the limits of each stream. A stream that leaves much of its share unused leaves it to the others, and is told for all
-    /// that what it could have if it wanted more, so that it can come back. Of several streams each has a target that is lower by its own
-    /// queue, so that this leaves within `drain`.
+    /// that what it could have if it wanted more, so that it can come back. Of several streams each sends no more than what it could have
+    /// so, and has a target that is lower by its own queue, so that this leaves within `drain`.
     pub(super) fn divide(&mut self, now: Time, drain: Option<TimeDelta>, streams: &mut [Stream]) {
         let Some(total) = self.total else { return };
         if let [stream] = streams {
@@ -61,19 +61,18 @@ impl Shares {
         let sharing = streams.iter().filter(|stream| stream.takes_share());
         claims.clear();
         claims.extend(sharing.map(|stream| stream.claim(now)));
-        let common = level(total, claims);
+        let (common, several) = (level(total, claims), claims.len() > 1);
         for (place, stream) in streams.iter_mut().filter(|stream| stream.takes_share()).enumerate() {
             let claim = claims[place];
-            let most = stream.limits().max.as_bps_f64().max(claim.least);
-            let share = if most > claim.most && stream.may_want_more() {
-                claims[place].most = most;
-                let share = claims[place].share(level(total, claims));
+            let mut could_have = claim.share(common);
+            if could_have >= claim.most {
+                claims[place].most = f64::INFINITY;
+                could_have = claims[place].share(level(total, claims));
                 claims[place] = claim;
-                share
-            } else {
-                claim.share(common)
-            };
-            let share = Bitrate::from_bps_f64(share);
+            }
+            let may_want = if stream.may_want_more() { stream.limits().max.as_bps_f64() } else { claim.most };
+            let share = Bitrate::from_bps_f64(could_have.min(may_want.max(claim.least)));
+            stream.hold_to(several.then_some(Bitrate::from_bps_f64(could_have)));
             stream.aim(now, drain.map_or(share, |drain| share_less_waiting(share, stream.late(), drain)));
         }
     }

@@ -2,6 +2,7 @@
 
 use super::config::StreamConfig;
 use super::history::SentHistory;
+use super::shaper::Shaper;
 use super::shares::Claim;
 use paceline_cc::{Limits, SendQueueState, SentRun, StreamId};
 use paceline_ends::WantedRate;
@@ -32,6 +33,7 @@ pub(super) struct Stream {
     target: Bitrate,
     limits: Limits,
     wanted: WantedRate,
+    shaper: Shaper,
     /// Bytes that left over its priority, as far as it had some waiting (start-time fair queueing).
     served: f64,
     newest_frame: Bytes,
@@ -52,6 +54,7 @@ impl Stream {
             target: config.target_start,
             limits: Limits { stream: id, ..config.limits },
             wanted: WantedRate::new(Time::ZERO),
+            shaper: Shaper::new(),
             served: 0.0,
             newest_frame: Bytes::ZERO,
             key_frame_wanted: false,
@@ -235,6 +238,23 @@ impl Stream {
         !self.queue.is_empty()
     }
 
+    /// Since when a packet that waits may leave by the stream's share, or from when on; absent if none waits.
+    #[inline]
+    pub(super) fn free_from(&self) -> Option<Time> {
+        self.waits().then(|| self.shaper.free_from())
+    }
+
+    /// Whether a packet waits that may leave by now.
+    #[inline]
+    pub(super) fn is_free(&self, now: Time) -> bool {
+        self.free_from().is_some_and(|from| from <= now)
+    }
+
+    /// Its share of what the flow may send, and what its encoder is told; absent where nothing is shared.
+    pub(super) fn hold_to(&mut self, share: Option<Bitrate>) {
+        self.shaper.set_share(share);
+    }
+
     /// Bytes that wait behind the newest frame, which is on its way out; none of a source that always has data.
     pub(super) fn late(&self) -> Bytes {
         if self.is_bulk() {
@@ -336,7 +356,8 @@ impl Stream {
 
     /// It is served with `size`. Its service before.
     #[inline]
-    pub(super) fn serve(&mut self, size: Bytes) -> f64 {
+    pub(super) fn serve(&mut self, now: Time, size: Bytes) -> f64 {
+        self.shaper.on_sent(now, size);
         let before = self.served;
         self.served += size.as_u64() as f64 / self.priority;
         before

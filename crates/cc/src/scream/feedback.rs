@@ -148,9 +148,10 @@ impl Scream {
         self.pending.loss |= loss;
         self.pending.ce |= !loss;
         let event = if loss { Event::Loss } else { Event::Ce };
-        let congestion = self.congestion(now);
         let mut changed = StreamSet::default();
-        for (id, stream) in self.streams.iter_mut().enumerate() {
+        for id in 0..self.streams.len() {
+            let congestion = self.congestion_for(now, id);
+            let stream = &mut self.streams[id];
             if stream.media.on_event(&self.params, now, event, &congestion, &stream.rates) {
                 changed = changed.with(StreamId(id as u8));
             }

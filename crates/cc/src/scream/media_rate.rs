@@ -2,6 +2,7 @@
 
 use super::Params;
 use super::rate::Rates;
+use super::sharing::Share;
 use crate::marks::bounded_growth;
 use crate::{Discard, SendQueueState};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
@@ -37,8 +38,8 @@ pub struct Congestion {
     pub mss: f64,
     /// Whether a report should have come by now, or a lower rate is tried: nothing grows.
     pub overdue: bool,
-    /// Rate that the stream would get if targets were shared by priority, bit/s; absent where they are not.
-    pub share: Option<f64>,
+    /// What the stream would get if targets were shared by priority; absent where they are not.
+    pub share: Option<Share>,
 }
 
 impl Congestion {
@@ -194,6 +195,7 @@ impl MediaRate {
     }
 
     fn reduce(&mut self, params: &Params, now: Time, event: Event, congestion: &Congestion, rates: &Rates) {
+        let before = self.target;
         let follows_marks = event == Event::Ce && congestion.follows_marks(params);
         if !follows_marks {
             self.last_update = Some(now);
@@ -208,6 +210,7 @@ impl MediaRate {
             }
         };
         self.was_growing = false;
+        self.spare(before, congestion);
         self.clamp();
     }
 
@@ -264,8 +267,9 @@ impl MediaRate {
             return false;
         }
         let since = self.last_update.replace(now).map_or(TimeDelta::ZERO, |last| now.saturating_since(last));
-        self.cut_for_window_use(params, now, congestion);
         self.pull(params, since, congestion);
+        let pulled = self.target;
+        self.cut_for_window_use(params, now, congestion);
         let queued = self.queued_bits(params);
         self.queue_average += params.tx_queue_weight * (queued - self.queue_average);
         let ramp = self.ramp(params, since, congestion);
@@ -293,6 +297,7 @@ impl MediaRate {
         if limit > 0.0 {
             self.target = self.target.min(limit);
         }
+        self.spare(pulled, congestion);
         self.clamp();
         true
     }
@@ -366,7 +371,14 @@ impl MediaRate {
     fn pull(&mut self, params: &Params, since: TimeDelta, congestion: &Congestion) {
         if let Some(share) = congestion.share {
             let part = (params.priority_pull * since.as_secs_f64()).min(1.0);
-            self.target += part * (share - self.target);
+            self.target += part * (share.rate - self.target);
+        }
+    }
+
+    /// A stream that had `before`, up to its share, keeps that where the congestion is others'.
+    fn spare(&mut self, before: f64, congestion: &Congestion) {
+        if let Some(share) = congestion.share.filter(|share| share.others_exceed) {
+            self.target = self.target.max(share.rate.min(before));
         }
     }
 

@@ -202,3 +202,24 @@ fn in_robust_a_large_frame_has_its_time() {
     assert_eq!(rate.check_discard(&params, at(1400)), None);
     assert!(rate.check_discard(&params, at(1501)).is_some());
 }
+
+/// Of several streams one sends more than its target: those that do not are held up by nothing that it causes.
+#[test]
+fn congestion_that_others_cause_takes_nothing_of_a_share() {
+    let params = Params::profile("robust").expect("a profile");
+    let after_loss = |share: Option<Share>| {
+        let mut media = rate(&params, 1.0);
+        let congestion = Congestion { share, ..CALM };
+        media.reduce(&params, at(1000), Event::Loss, &congestion, &Rates::new(at(0)));
+        media.target / 1e3
+    };
+    let reduced = after_loss(None);
+    assert!(reduced < 950.0, "{reduced}");
+    assert_eq!(after_loss(Some(Share { rate: 2e6, others_exceed: false })), reduced);
+    assert_eq!(
+        after_loss(Some(Share { rate: 2e6, others_exceed: true })),
+        1000.0,
+        "it has less than its share"
+    );
+    assert_eq!(after_loss(Some(Share { rate: 950e3, others_exceed: true })), 950.0, "down to its share");
+}

@@ -5,16 +5,31 @@ use super::{MediaRate, Stream};
 
 /// A source that makes less than this part of its target takes part in no sharing: it asks for nothing.
 const LEAST_USE: f64 = 0.5;
+/// Streams that together send more than their targets by this part of all that is sent do not follow them.
+const MOST_EXCESS: f64 = 0.1;
 
-/// The target of the stream `id`, in bit/s, if the sum of the targets were shared by priority. The rest above a stream's highest target
-/// goes to the others. Absent where it shares with nobody.
-pub fn share(streams: &[Stream], id: usize) -> Option<f64> {
+/// What is a stream's of all that the streams of a flow send.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    /// Bit/s.
+    pub rate: f64,
+    /// Whether the others send more than their targets: congestion is their doing then.
+    pub others_exceed: bool,
+}
+
+/// What the stream `id` would have if the sum of the targets were shared by priority, with what the others send beyond theirs if that is
+/// much. The rest above a stream's highest target goes to the others. Absent where it shares with nobody.
+pub fn share(streams: &[Stream], id: usize) -> Option<Share> {
     let busy = || streams.iter().filter(|stream| stream.is_busy()).map(|stream| &stream.media);
     let own = &streams.get(id).filter(|stream| stream.is_busy())?.media;
     if busy().count() < 2 {
         return None;
     }
-    let total: f64 = busy().map(|media| media.target).sum();
+    let others = streams.iter().enumerate().filter(|(other, _)| *other != id);
+    let excess: f64 = others.map(|(_, stream)| stream.excess()).sum();
+    let sent: f64 = streams.iter().map(|stream| stream.rates.current()).sum();
+    let others_exceed = excess > MOST_EXCESS * sent;
+    let total = busy().map(|media| media.target).sum::<f64>() + if others_exceed { excess } else { 0.0 };
     // Rate of a unit of priority, which rises with each stream that reaches its highest target.
     let mut level = 0.0;
     loop {
@@ -23,7 +38,8 @@ pub fn share(streams: &[Stream], id: usize) -> Option<f64> {
         let weight: f64 = busy().filter(|media| !is_full(media)).map(|media| media.priority).sum();
         let next = (total - full) / weight;
         if next.is_nan() || next <= level {
-            return Some((level * own.priority).min(own.highest()));
+            let rate = (level * own.priority).min(own.highest());
+            return Some(Share { rate, others_exceed });
         }
         level = next;
     }
@@ -34,6 +50,11 @@ impl Stream {
     fn is_busy(&self) -> bool {
         let used = self.rates.media().max(self.rates.current());
         self.media.priority > 0.0 && used >= LEAST_USE * self.media.target
+    }
+
+    /// By how much it sends more than its target, in bit/s.
+    fn excess(&self) -> f64 {
+        (self.rates.current() - self.media.target).max(0.0)
     }
 }
 
@@ -61,7 +82,9 @@ mod tests {
 
     fn shares(of: &[(f64, u64, u64, u64)]) -> Vec<Option<i64>> {
         let streams = streams(of);
-        (0..of.len()).map(|id| share(&streams, id).map(|share| libm::round(share / 1e3) as i64)).collect()
+        (0..of.len())
+            .map(|id| share(&streams, id).map(|share| libm::round(share.rate / 1e3) as i64))
+            .collect()
     }
 
     #[test]
@@ -76,6 +99,22 @@ mod tests {
         assert_eq!(shares(&of), [Some(64), Some(2000), Some(1000)]);
         let full = [(1.0, 64, 64, 64), (1.0, 128, 128, 128)];
         assert_eq!(shares(&full), [Some(64), Some(128)], "no more than all have");
+    }
+
+    #[test]
+    fn what_others_send_beyond_their_targets_is_shared_too() {
+        let mut streams = streams(&[(1.0, 300, 9000, 300), (1.0, 500, 9000, 500)]);
+        let mut sends = |kbps: u64| {
+            streams[1].rates.on_sent(Bytes::new(kbps * 25));
+            let end = streams[1].rates.due(&Params::rfc8298());
+            assert!(streams[1].rates.update(&Params::rfc8298(), end));
+            [0, 1].map(|id| {
+                let share = share(&streams, id).expect("both are busy");
+                (share.rate, share.others_exceed)
+            })
+        };
+        assert_eq!(sends(550), [(400e3, false); 2], "no encoder is exact");
+        assert_eq!(sends(1700), [(1e6, true), (400e3, false)]);
     }
 
     #[test]
