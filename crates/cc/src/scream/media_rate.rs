@@ -7,6 +7,8 @@ use crate::marks::bounded_growth;
 use crate::{Discard, SendQueueState};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
+/// An encoder, and the measured rate of what it made, follow a target within this time.
+const LATELY: TimeDelta = TimeDelta::from_secs(1);
 /// Limits of the factor between target and encoder.
 const SCALE_RANGE: (f64, f64) = (0.8, 1.1);
 /// The factor moves from this interval of measured rates on.
@@ -65,6 +67,8 @@ pub struct MediaRate {
     pub target: f64,
     /// The same, since it is asked for more often than it moves.
     bitrate: Bitrate,
+    /// What the target was lately, bit/s: follows one that falls over [`LATELY`].
+    pub lately: f64,
     /// `target_bitrate_last_max`, bit/s; none before the first reduction.
     pub last_max: Option<f64>,
     /// The stream's priority.
@@ -93,6 +97,7 @@ impl MediaRate {
         MediaRate {
             target: params.target_bitrate_start.as_bps_f64(),
             bitrate: Bitrate::from_bps_f64(params.target_bitrate_start.as_bps_f64()),
+            lately: 0.0,
             last_max: None,
             priority,
             limits: (params.target_bitrate_min.as_bps_f64(), params.target_bitrate_max.as_bps_f64()),
@@ -267,9 +272,11 @@ impl MediaRate {
             return false;
         }
         let since = self.last_update.replace(now).map_or(TimeDelta::ZERO, |last| now.saturating_since(last));
-        self.pull(params, since, congestion);
-        let pulled = self.target;
+        let part = (since.as_secs_f64() / LATELY.as_secs_f64()).min(1.0);
+        self.lately = self.target.max(self.lately + part * (self.target - self.lately));
+        let kept = self.pulled(params, since, congestion);
         self.cut_for_window_use(params, now, congestion);
+        self.target = self.pulled(params, since, congestion);
         let queued = self.queued_bits(params);
         self.queue_average += params.tx_queue_weight * (queued - self.queue_average);
         let ramp = self.ramp(params, since, congestion);
@@ -297,7 +304,7 @@ impl MediaRate {
         if limit > 0.0 {
             self.target = self.target.min(limit);
         }
-        self.spare(pulled, congestion);
+        self.spare(kept, congestion);
         self.clamp();
         true
     }
@@ -367,12 +374,11 @@ impl MediaRate {
         }
     }
 
-    /// The target comes closer to its share. A stream's loss is the others' gain, so that their sum stays.
-    fn pull(&mut self, params: &Params, since: TimeDelta, congestion: &Congestion) {
-        if let Some(share) = congestion.share {
-            let part = (params.priority_pull * since.as_secs_f64()).min(1.0);
-            self.target += part * (share.rate - self.target);
-        }
+    /// The target after it came closer to its share. A stream's loss is the others' gain, so that their sum stays.
+    fn pulled(&self, params: &Params, since: TimeDelta, congestion: &Congestion) -> f64 {
+        let Some(share) = congestion.share else { return self.target };
+        let part = (params.priority_pull * since.as_secs_f64()).min(1.0);
+        self.target + part * (share.rate - self.target)
     }
 
     /// A stream that had `before`, up to its share, keeps that where the congestion is others'.

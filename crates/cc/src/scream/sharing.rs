@@ -52,9 +52,9 @@ impl Stream {
         self.media.priority > 0.0 && used >= LEAST_USE * self.media.target
     }
 
-    /// By how much it sends more than its target, in bit/s.
+    /// By how much it sends more than its target, or than that was lately, in bit/s.
     fn excess(&self) -> f64 {
-        (self.rates.current() - self.media.target).max(0.0)
+        (self.rates.current() - self.media.target.max(self.media.lately)).max(0.0)
     }
 }
 

@@ -22,6 +22,8 @@ const LONGEST_STEP: f64 = 0.5;
 const DELIVERY_SPAN: f64 = 1.0;
 /// A packet below this part of the largest tells no delay.
 const SMALL: f64 = 0.75;
+/// The same before a capacity is known.
+const ALIKE: f64 = 0.95;
 /// So long after one that is not below it, a packet of any size tells one.
 const LONGEST_UNTOLD: TimeDelta = TimeDelta::from_millis(100);
 /// The largest packet is looked for in the present span of this length, and in the one before.
@@ -78,17 +80,26 @@ struct Sizes {
     told: Time,
     /// The first capacity that was known, and the last, in bit/s.
     capacity: Option<(f64, f64)>,
+    /// Bits from which on packets take so many seconds longer than the first ones did, as far as was seen before a capacity was known.
+    longer: (f64, f64),
 }
 
 impl Sizes {
     fn new(most: f64) -> Sizes {
-        Sizes { most, largest: (0.0, 0.0), since: Time::ZERO, told: Time::ZERO, capacity: None }
+        Sizes {
+            most,
+            largest: (0.0, 0.0),
+            since: Time::ZERO,
+            told: Time::ZERO,
+            capacity: None,
+            longer: (0.0, 0.0),
+        }
     }
 
     /// Seconds that a packet of so many bits takes on the bottleneck, where `capacity` is its capacity in bit/s, if that is known. It
     /// tells differences alone: a change of the capacity changes nothing for the largest packets, or their delays would seem to change.
     /// Absent for a packet that is much smaller than others of late, unless no other came: how much faster it is depends on a capacity
-    /// that is a guess while the link changes.
+    /// that is a guess while the link changes, and before one is known on nothing.
     #[inline]
     fn on_packet(&mut self, now: Time, bits: f64, capacity: Option<f64>) -> Option<f64> {
         if now.saturating_since(self.since) >= SIZES_SPAN {
@@ -98,15 +109,34 @@ impl Sizes {
         if let Some(last) = capacity {
             self.capacity = Some((self.capacity.map_or(last, |(first, _)| first), last));
         }
-        let Some((first, last)) = self.capacity else { return Some(0.0) };
-        let tells = bits >= SMALL * self.largest.0.max(self.largest.1)
-            || now.saturating_since(self.told) >= LONGEST_UNTOLD;
+        let (small, untold) =
+            if self.capacity.is_none() { (ALIKE, SIZES_SPAN) } else { (SMALL, LONGEST_UNTOLD) };
+        let tells =
+            bits >= small * self.largest.0.max(self.largest.1) || now.saturating_since(self.told) >= untold;
         if tells {
             self.told = now;
         }
-        let serialised =
-            (self.most / first).min(LONGEST_STEP) - ((self.most - bits) / last).min(LONGEST_STEP);
+        let (from, longer) = self.longer;
+        let serialised = match self.capacity {
+            None if bits < from => 0.0,
+            None => longer,
+            Some((first, last)) => {
+                longer + (self.most / first).min(LONGEST_STEP) - ((self.most - bits) / last).min(LONGEST_STEP)
+            }
+        };
         tells.then_some(serialised)
+    }
+
+    /// Whether a packet of so many bits, which was not told of yet, is larger than all before, while no capacity says by how much it
+    /// is slower for that.
+    #[inline]
+    fn are_outgrown(&self, bits: f64) -> bool {
+        self.capacity.is_none() && ALIKE * bits > self.largest.0.max(self.largest.1)
+    }
+
+    /// A packet of so many bits, the largest so far, took so many seconds longer than others.
+    fn on_longer(&mut self, bits: f64, seconds: f64) {
+        self.longer = (ALIKE * bits, self.longer.1 + seconds);
     }
 }
 
@@ -236,6 +266,7 @@ impl<L: Law> UtilitySender<L> {
     /// longer on the bottleneck than a small one, and that is no noise.
     #[inline]
     fn delay(&mut self, now: Time, sent: Time, arrived: Option<Time>, bits: f64) -> TimeDelta {
+        let are_outgrown = self.sizes.are_outgrown(bits);
         let serialised = self.sizes.on_packet(now, bits, self.law.capacity());
         let flow = &mut self.flow;
         let Some((serialised, (end, is_new))) = serialised.zip(flow.measure.end(now, arrived)) else {
@@ -245,7 +276,13 @@ impl<L: Law> UtilitySender<L> {
         if is_new {
             flow.delays = OneWayDelay::new(self.params.skew_compensation);
         }
-        flow.delays.on_arrival(now, sent + TimeDelta::from_secs_f64(serialised), end)
+        let delay = flow.delays.on_arrival(now, sent + TimeDelta::from_secs_f64(serialised), end);
+        let (Some(before), Some(least), true) = (flow.delta, flow.delays.minimum(), are_outgrown) else {
+            return delay;
+        };
+        let longer = ((delay - least).as_secs_f64() - before).max(0.0);
+        self.sizes.on_longer(bits, longer);
+        delay - TimeDelta::from_secs_f64(longer)
     }
 
     fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) {
@@ -256,13 +293,15 @@ impl<L: Law> UtilitySender<L> {
             // It waited for the end of an outage, or left at less than the law's rate.
             let tells = self.silence.tells_path(now, packet.sent);
             match (stream.on_result(packet.sequence, packet.status != Status::Missing), packet.status) {
-                (News::Arrived, Status::Received { arrived, .. }) if !tells => {
+                (News::Arrived(_), Status::Received { arrived, .. }) if !tells => {
                     let delay = self.delay(now, packet.sent, arrived, packet.size.as_bits_f64());
                     let least = self.flow.delays.minimum().unwrap_or(delay);
                     self.flow.delta = Some((delay - least).as_secs_f64().max(0.0));
                 }
                 _ if !tells => {}
-                (News::Arrived, Status::Received { arrived, ecn }) => {
+                (News::Arrived(unreported), Status::Received { arrived, ecn }) => {
+                    // Their report was lost, and they were not.
+                    self.delivery.on_late(packet.size.as_bits_f64() * unreported as f64);
                     newest = newest.max(Some(packet.sent));
                     self.flow.loss -= LOSS_WEIGHT * self.flow.loss;
                     self.on_arrived(now, packet, arrived, ecn.is_ce(), clock_step);

@@ -8,8 +8,8 @@ const REMEMBERED: usize = 1024;
 pub(super) enum News {
     /// Nothing that was not known.
     None,
-    /// It arrived, and nothing sent later was reported before.
-    Arrived,
+    /// It arrived, and nothing sent later was reported before; so many sent between it and the last that was are in no report.
+    Arrived(u64),
     /// It was reported as missing, and arrived behind later ones.
     Late,
     /// It is missing.
@@ -48,10 +48,11 @@ impl Stream {
             return News::None;
         }
         if sequence >= self.reported {
+            let unreported = sequence - self.reported;
             self.skip_to(sequence);
             self.reported = sequence + 1;
             self.set(sequence, !received);
-            return if received { News::Arrived } else { News::Missing };
+            return if received { News::Arrived(unreported) } else { News::Missing };
         }
         if !received || self.reported - sequence > REMEMBERED as u64 || !self.is_missing(sequence) {
             return News::None;
@@ -95,8 +96,15 @@ mod tests {
         (0..10).for_each(|sequence| stream.on_sent(sequence));
         let said = [(0, true), (1, false), (2, true), (1, true), (1, true), (2, true), (1, false)];
         let news = said.map(|(sequence, received)| stream.on_result(sequence, received));
-        let expected =
-            [News::Arrived, News::Missing, News::Arrived, News::Late, News::None, News::None, News::None];
+        let expected = [
+            News::Arrived(0),
+            News::Missing,
+            News::Arrived(0),
+            News::Late,
+            News::None,
+            News::None,
+            News::None,
+        ];
         assert_eq!(news, expected);
     }
 
@@ -105,10 +113,10 @@ mod tests {
         let mut stream = Stream::new();
         (0..5000).for_each(|sequence| stream.on_sent(sequence));
         assert_eq!(stream.on_result(1, false), News::Missing);
-        assert_eq!(stream.on_result(1000, true), News::Arrived);
+        assert_eq!(stream.on_result(1000, true), News::Arrived(998));
         assert_eq!(stream.on_result(500, true), News::None);
         assert_eq!(stream.on_result(1, true), News::Late);
-        assert_eq!(stream.on_result(4000, true), News::Arrived);
+        assert_eq!(stream.on_result(4000, true), News::Arrived(2999));
         assert_eq!(stream.on_result(3999, true), News::None);
     }
 
@@ -120,7 +128,7 @@ mod tests {
         assert!(stream.is_under_way());
         assert_eq!(stream.on_result(1, true), News::None);
         assert_eq!(stream.on_result(u64::MAX, true), News::None);
-        assert_eq!(stream.on_result(0, true), News::Arrived);
+        assert_eq!(stream.on_result(0, true), News::Arrived(0));
         assert!(!stream.is_under_way());
     }
 }

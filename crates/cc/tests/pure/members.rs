@@ -311,8 +311,14 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
             .exempt("reacts_to_loss", "losses that stay when it sends less are no sign of congestion to it"),
         ControllerParams::Rap(_) => member.driven_by_loss(RAP_UNAFFECTED),
         ControllerParams::Urcp(_) => {
-            Member { unaffected_by: URCP_UNAFFECTED, ..member }
-                .exempt("reacts_to_loss", "it takes 3 % for inherent (loss_min)")
+            let member = Member { unaffected_by: URCP_UNAFFECTED, ..member }
+                .exempt("reacts_to_loss", "it takes 3 % for inherent (loss_min)");
+            if profile == "adaptive" {
+                let unfair = "who joins learns what the other leaves: over 36 links two have a Jain's index of 0.66 to 1, 0.84 in the mean";
+                member.exempt("is_fair_to_itself", unfair)
+            } else {
+                member
+            }
         }
         ControllerParams::Um(_) => {
             let slow = "its rate rises by 9.6 kbit/s in a second, at 20 Mbit/s as at 1 Mbit/s";

@@ -181,7 +181,6 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ("sprout ewma", "silence", AHEAD),
     ("urcp paper", "reordering", NOISE),
     ("urcp adaptive", "reordering", NOISE),
-    ("um paper", "10 % of reports lost", LOSSES),
 ];
 
 const AHEAD: &str =

@@ -89,6 +89,23 @@ fn mean(rows: &[f64], seconds: std::ops::Range<usize>) -> f64 {
 
 const PROFILES: [&str; 2] = ["paper", "adaptive"];
 
+/// Frames that grow in slow start have packets that grow, and take longer over the link: that is no queue.
+#[test]
+fn few_frames_a_second_are_no_queue() {
+    for profile in PROFILES {
+        for (fps, rate) in [(5, 500), (5, 2000), (10, 500), (30, 2000)] {
+            let outcome = run(&format!(
+                "duration = \"40s\"\nwarmup = \"20s\"\n[links.l]\nrate = \"{rate}kbps\"\ndelay = \"20ms\"\nqueue = {{ limit = \"300ms\" }}\n\
+                 [flows.f]\nsource = {{ kind = \"cbr\", rate = \"1Mbps\", adaptive = true, fps = {fps} }}\npath = [\"l\"]\n\
+                 controller = {{ kind = \"urcp\", profile = \"{profile}\" }}\n"
+            ));
+            let rates = column(&outcome.flows, "flow", "f", "throughput_mbps");
+            let used = mean(&rates, 200..400) * 1e3 / f64::from(rate);
+            assert!(used > 0.85, "{profile}, {fps} fps over {rate} kbit/s: {used:.2} of the link");
+        }
+    }
+}
+
 /// A highest rate below the link's makes no queue, so that slow start goes on: what it measures in a dip is not R_MAX.
 #[test]
 fn a_dip_does_not_hide_the_capacity_that_was_used_before() {
