@@ -24,6 +24,10 @@ use paceline_ends::{EcnCounters, EcnState, FrameCounters, Next, Pacer, Reason, R
 use paceline_media::QueuedPacket;
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 
+/// A timeout that is overdue by so much tells of a program that was suspended. Reports waited meanwhile, and their age is no round trip: the
+/// controller hears of the silence first.
+const SUSPENDED: TimeDelta = TimeDelta::from_secs(1);
+
 /// Sends the streams of one flow under a controller.
 #[derive(Clone, Debug)]
 pub struct RtpSender<C> {
@@ -277,6 +281,13 @@ impl<C: Controller> RtpSender<C> {
         }
     }
 
+    /// A timeout of the controller is due.
+    fn time_controller_out(&mut self, now: Time) {
+        (0..self.streams.len()).for_each(|id| self.tell_queue(now, id));
+        let update = self.controller.on_timeout(now);
+        self.apply(now, update);
+    }
+
     /// A stream that joined captures at once, if the flow runs.
     pub(super) fn start_stream(&mut self, now: Time, id: usize) {
         if self.runs {
@@ -404,9 +415,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
             self.time_breaker_out(now);
         }
         if self.controller.next_timeout().is_some_and(|(due, _)| due <= now) {
-            (0..self.streams.len()).for_each(|id| self.tell_queue(now, id));
-            let update = self.controller.on_timeout(now);
-            self.apply(now, update);
+            self.time_controller_out(now);
         }
     }
 
@@ -479,6 +488,9 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     /// The results of packets never sent change nothing.
     #[inline]
     fn receive(&mut self, now: Time, feedback: RtpFeedback, _ecn: Ecn) -> Option<RtpFeedback> {
+        if self.controller.next_timeout().is_some_and(|(due, _)| due + SUSPENDED <= now) {
+            self.time_controller_out(now);
+        }
         match &feedback {
             RtpFeedback::Packet(report) => {
                 self.handle_packet_report(now, report);
