@@ -11,6 +11,7 @@ mod receiver;
 mod receiver_tests;
 mod sender;
 mod settings;
+mod unannounced;
 
 pub use buffers::{BufferPool, PacketBuffer};
 pub use error::StreamError;

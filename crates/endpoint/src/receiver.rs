@@ -1,5 +1,6 @@
 //! The other end of a sender of ready-made media: datagrams in, packets of media and datagrams back out.
 
+use super::unannounced::{self, Candidates};
 use paceline_cc::{FlowSetup, StreamId};
 use paceline_ends::Reason;
 use paceline_rtp::rtcp::{
@@ -38,7 +39,7 @@ impl MediaReceiverConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MediaReceiverCounters {
     /// RTP packets of expected streams, retransmissions, padding and duplicates in. Packets of others are counted by
-    /// [`ReceiverCounters::unknown_ssrc`], and transport-wide reports tell of them all the same.
+    /// [`ReceiverCounters::unknown_ssrc`], and reports tell of them all the same.
     pub packets: u64,
     /// Bytes of these, headers in.
     pub bytes: u64,
@@ -56,12 +57,16 @@ pub struct MediaReceiverCounters {
 struct Place {
     ssrc: u32,
     present: bool,
+    /// Whether somebody told of the stream: others are reported on, and that is all.
+    announced: bool,
+    /// When a packet came last.
+    heard: Time,
     numbers: SequenceUnwrapper,
 }
 
 /// Receives the ready-made media of one sender: hands its packets on, restored ones among them, reports on them for the sender's
-/// controller (RFC 8888 or TWCC), and takes its part in RTCP. TWCC is about the transport: it tells of packets of streams that are not
-/// expected, too.
+/// controller (RFC 8888 or TWCC), and takes its part in RTCP. Reports tell of packets of streams that are not expected, too: they share
+/// the path.
 #[derive(Clone, Debug)]
 pub struct MediaReceiver {
     session: ReceiverSession,
@@ -69,6 +74,7 @@ pub struct MediaReceiver {
     element: u8,
     /// By stream identifier.
     places: Vec<Place>,
+    candidates: Candidates,
     reporter: Reporter,
     /// SSRC that transport-wide reports name: of an expected stream, if packets of one came of late.
     named: u32,
@@ -95,6 +101,7 @@ impl MediaReceiver {
             reports: PacketReports::new(feedback),
             element: element.clamp(1, 14),
             places: Vec::new(),
+            candidates: Candidates::default(),
             reporter: Reporter::default(),
             named: 0,
             heard: None,
@@ -129,16 +136,26 @@ impl MediaReceiver {
     /// 64 streams at most, retransmissions in.
     pub fn add_stream(&mut self, config: IncomingStream) -> bool {
         let needed = 1 + usize::from(config.repair.is_some());
-        let free = (0..self.places.len()).filter(|place| self.is_free(*place)).count();
-        let room = FlowSetup::MOST_STREAMS - self.places.len() + free;
-        if needed > room || !self.session.add_stream(config) {
+        if needed > self.room() {
+            // What nobody told of gives way.
+            self.places.iter_mut().for_each(|place| place.present &= place.announced);
+        }
+        if needed > self.room() || !self.session.add_stream(config) {
             return false;
         }
-        self.place(config.ssrc);
-        if let Some(repair) = config.repair {
-            self.place(repair.ssrc);
+        for ssrc in [Some(config.ssrc), config.repair.map(|repair| repair.ssrc)].into_iter().flatten() {
+            match self.places.iter_mut().find(|place| place.present && place.ssrc == ssrc) {
+                Some(place) => place.announced = true,
+                None => drop(self.place(ssrc, true)),
+            }
         }
         true
+    }
+
+    /// How many streams more there may be.
+    fn room(&self) -> usize {
+        let free = (0..self.places.len()).filter(|place| self.is_free(*place)).count();
+        FlowSetup::MOST_STREAMS - self.places.len() + free
     }
 
     /// A stream is expected no more, nor its retransmissions. False if it was not.
@@ -153,13 +170,19 @@ impl MediaReceiver {
         !self.places[place].present && !self.reports.any_new(StreamId(place as u8))
     }
 
-    fn place(&mut self, ssrc: u32) {
-        let new = Place { ssrc, present: true, numbers: SequenceUnwrapper::after_turns(TURNS_BEFORE) };
+    /// Gives a stream a place, for which there is room.
+    fn place(&mut self, ssrc: u32, announced: bool) -> usize {
+        let numbers = SequenceUnwrapper::after_turns(TURNS_BEFORE);
+        let new = Place { ssrc, present: true, announced, heard: Time::ZERO, numbers };
         match (0..self.places.len()).find(|place| self.is_free(*place)) {
-            Some(place) => self.places[place] = new,
+            Some(place) => {
+                self.places[place] = new;
+                place
+            }
             None => {
                 self.reports.add_stream();
                 self.places.push(new);
+                self.places.len() - 1
             }
         }
     }
@@ -167,8 +190,24 @@ impl MediaReceiver {
     /// Streams that the session let go have no place.
     fn find_gone(&mut self) {
         for place in &mut self.places {
-            place.present &= self.session.reception(place.ssrc).is_some();
+            place.present &= !place.announced || self.session.reception(place.ssrc).is_some();
         }
+    }
+
+    /// A place for a stream that nobody told of, once its packets are believed to be one.
+    fn admit(&mut self, now: Time, ssrc: u32, number: u16) -> Option<usize> {
+        if self.left || !self.candidates.on_packet(now, ssrc, number) {
+            return None;
+        }
+        let others = || self.places.iter().filter(|place| place.present && !place.announced);
+        if others().count() >= unannounced::MOST {
+            let oldest = others()
+                .map(|place| place.heard)
+                .min()
+                .filter(|heard| *heard + unannounced::SILENT <= now)?;
+            self.places.iter_mut().for_each(|place| place.present &= place.announced || place.heard > oldest);
+        }
+        (self.room() > 0).then(|| self.place(ssrc, false))
     }
 
     /// Figures of a stream that is expected.
@@ -196,16 +235,22 @@ impl MediaReceiver {
     fn note(&mut self, now: Time, packet: &RtpView<'_>, size: usize, ecn: Ecn) {
         let header = packet.header;
         let transport = packet.extension.as_ref().and_then(|own| twcc::number_of(own, self.element));
-        let expected = |place: &Place| place.present && place.ssrc == header.ssrc;
-        let Some(id) = self.places.iter().position(expected) else {
+        let by_stream = !self.reports.format().is_transport_wide();
+        let known = self.places.iter().position(|place| place.present && place.ssrc == header.ssrc);
+        let id =
+            if by_stream { known.or_else(|| self.admit(now, header.ssrc, header.sequence)) } else { known };
+        let Some(id) = id else {
             if let Some(number) = transport.filter(|_| !self.left) {
                 self.note_unannounced(now, number, packet, size);
             }
             return;
         };
         (self.named, self.heard) = (header.ssrc, Some(now));
-        self.counters.packets += 1;
-        self.counters.bytes += size as u64;
+        self.places[id].heard = now;
+        if self.places[id].announced {
+            self.counters.packets += 1;
+            self.counters.bytes += size as u64;
+        }
         let place = &mut self.places[id];
         let (id, jumps, begins) =
             (StreamId(id as u8), place.numbers.jumps(), place.numbers.highest().is_none());
@@ -213,7 +258,6 @@ impl MediaReceiver {
         if let Some(number) = number.filter(|_| begins || place.numbers.jumps() != jumps) {
             self.reports.resynchronise(id, number, true);
         }
-        let by_stream = !self.reports.format().is_transport_wide();
         let noted = number.map(|number| self.reports.note(now, (id, number), transport, ecn));
         if noted.is_none_or(|noted| noted == Noted::TooOld) {
             if let Some(number) = transport {
@@ -247,7 +291,7 @@ impl MediaReceiver {
     /// The receiver ends: it says so (RFC 3550 section 6.6), and reports no more.
     pub fn leave(&mut self) {
         self.session.leave();
-        self.find_gone();
+        self.places.iter_mut().for_each(|place| place.present = false);
         self.left = true;
         self.reports.end();
         self.written.clear();

@@ -160,7 +160,11 @@ fn reports_of_either_format_and_agreement_steer_the_target() {
 
 /// A call of transport-wide reports on a link of 5 Mbit/s, under a controller of which `target_bitrate_max` is 20 Mbit/s.
 fn transport_wide(controller: &str) -> Call {
-    let settings = [("format", "twcc"), ("target_bitrate_max", "20Mbps")];
+    reported_by("twcc", controller)
+}
+
+fn reported_by(format: &str, controller: &str) -> Call {
+    let settings = [("format", format), ("target_bitrate_max", "20Mbps")];
     Call::between(Sender::configured(controller, None, settings).expect("sound"), &settings[..1])
 }
 
@@ -170,49 +174,62 @@ fn targets(call: &Call, streams: &[StreamId]) -> f64 {
     streams.iter().map(|id| call.target(*id)).sum()
 }
 
-/// Transport-wide reports count the transport before its streams are told apart: packets whose stream nobody announced arrived too.
+/// Reports of either format tell of all that arrives: packets whose stream nobody announced, too.
 #[test]
-fn transport_wide_reports_count_streams_that_nobody_announced() {
-    for controller in ["gcc", "scream"] {
-        let mut call = transport_wide(controller);
+fn reports_count_streams_that_nobody_announced() {
+    let formats = ["twcc", "rfc8888"];
+    for (format, controller) in
+        formats.into_iter().flat_map(|of| [(of, "gcc"), (of, "scream"), (of, "tempo")])
+    {
+        let mut call = reported_by(format, controller);
         let streams = [call.join(500, false), call.join(600, false)];
         call.run(20, &streams);
         let announced = targets(&call, &streams);
-        assert!(announced > 1.0, "{controller}: {announced} Mbit/s on a link of 5");
+        assert!(announced > 1.0, "{format}, {controller}: {announced} Mbit/s on a link of 5");
         let expect_same = |call: &Call, streams: &[StreamId], what: &str| {
             assert_eq!(call.sender.sender_counters().unknown_reports, 0, "{what}");
             let found = targets(call, streams);
             let ratio = found / announced;
-            assert!((0.7..1.5).contains(&ratio), "{controller}, {what}: {found} Mbit/s, not {announced}");
+            assert!(
+                (0.7..1.5).contains(&ratio),
+                "{format}, {controller}, {what}: {found} Mbit/s, not {announced}"
+            );
         };
 
-        let mut call = transport_wide(controller);
+        let mut call = reported_by(format, controller);
         let streams = [call.join(500, false), call.join_unannounced(600)];
         call.run(20, &streams);
         expect_same(&call, &streams, "half of the packets are of another stream");
         assert_eq!(call.came.keys().collect::<Vec<_>>(), [&500], "what is not expected is not delivered");
         assert!(call.receiver.rtcp_counters().unknown_ssrc > 1000);
 
-        let mut call = transport_wide(controller);
+        let mut call = reported_by(format, controller);
         let streams = [call.join_unannounced(600)];
         call.run(15, &streams);
         call.receiver.add_configured([("ssrc", "600")]).expect("there is room");
         call.run(5, &streams);
         expect_same(&call, &streams, "signalling comes late");
 
-        let mut call = transport_wide(controller);
+        let mut call = reported_by(format, controller);
         let streams = [call.join(500, false)];
         call.run(10, &streams);
         call.sender.set_ssrc(call.now, streams[0], 700).expect("it is free");
         call.run(10, &streams);
         expect_same(&call, &streams, "the stream has another SSRC");
 
-        let mut call = transport_wide(controller);
+        let mut call = reported_by(format, controller);
         let streams = [call.join(500, false), call.join(600, false)];
         call.run(10, &streams);
         call.sender.remove_stream(call.now, streams[0]).expect("it is there");
         call.run(10, &streams[1..]);
         expect_same(&call, &streams[1..], "the first stream left");
+
+        let mut call = reported_by(format, controller);
+        let streams = [call.join(500, false), call.join(600, false)];
+        call.run(5, &streams);
+        assert!(call.receiver.remove_stream(600));
+        call.run(15, &streams);
+        expect_same(&call, &streams, "the receiver lets one go that sends on");
     }
 }
 
@@ -256,13 +273,37 @@ fn strangers_do_not_lead_transport_wide_numbers_astray() {
 /// A receiver that left reports no more, whoever goes on sending.
 #[test]
 fn a_receiver_that_left_says_nothing_of_strangers() {
-    let mut call = transport_wide("gcc");
-    let id = call.join_unannounced(600);
-    call.run(1, &[id]);
-    call.receiver.leave();
-    let before = call.receiver.counters().reports;
-    call.run(2, &[id]);
-    assert_eq!((call.receiver.counters().reports, call.receiver.next_timeout()), (before, None));
+    for format in ["twcc", "rfc8888"] {
+        let mut call = reported_by(format, "gcc");
+        let id = call.join_unannounced(600);
+        call.run(1, &[id]);
+        let before = call.receiver.counters().reports;
+        assert!(before > 1);
+        call.receiver.leave();
+        call.run(2, &[id]);
+        assert_eq!((call.receiver.counters().reports, call.receiver.next_timeout()), (before, None));
+    }
+}
+
+/// Whoever makes up streams takes no place from those that somebody tells of, and does not grow the receiver.
+#[test]
+fn strangers_take_no_place_of_a_stream() {
+    let mut call = reported_by("rfc8888", "scream");
+    let mut datagram = Vec::new();
+    for ssrc in 10_000..12_000 {
+        for sequence in 0..5 {
+            let header =
+                rtp::RtpHeaderFields { payload_type: 96, ssrc, sequence, timestamp: 1, marker: false };
+            datagram.clear();
+            rtp::encode(&header, 100, 0, &mut datagram).expect("sound");
+            assert_eq!(call.receiver.receive(call.now, &datagram, Ecn::NotEct), None);
+        }
+        call.step(&[]);
+    }
+    for ssrc in 1..=64u32 {
+        call.receiver.add_configured([("ssrc", &ssrc.to_string()[..])]).expect("there is room");
+    }
+    assert_eq!(call.receiver.counters().packets, 0);
 }
 
 /// Both ends' clocks may show anything when a call begins, such as the nanoseconds since 1970.
