@@ -7,8 +7,10 @@ use paceline_units::Time;
 impl<C: Controller> RtpSender<C> {
     /// Tells the encoders of these streams what the controller divided by itself.
     pub(super) fn set_targets(&mut self, now: Time, streams: StreamSet) {
-        self.shares.set_total(None);
-        self.streams.iter_mut().for_each(|stream| stream.hold_to(None));
+        if self.shares.names_total() {
+            self.shares.set_total(None);
+            self.streams.iter_mut().for_each(|stream| stream.hold_to(None));
+        }
         for id in 0..self.streams.len() {
             if streams.contains(StreamId(id as u8)) && self.streams[id].is_present() {
                 self.aim(now, id);

@@ -79,8 +79,7 @@ impl Probing {
         if now < self.next() {
             return None;
         }
-        let media =
-            scheduler.next(now, streams).and_then(|(id, _)| Some((id, streams[id].queue().next_size()?)));
+        let media = scheduler.next(now, streams).and_then(|id| Some((id, streams[id].queue().next_size()?)));
         let (stream, padding, size) = match media {
             Some((stream, size)) => (stream, 0, size),
             None => {

@@ -25,22 +25,22 @@ impl Scheduler {
         self.chosen = Some(stream);
     }
 
-    /// The stream whose packet leaves next, and when, at `from` at the earliest: retransmissions, then the controller's choice if it has
-    /// something to send, else of the streams that have the one that was served least by its priority. Each within its share.
-    pub(super) fn next(&self, from: Time, streams: &Streams) -> Option<(usize, Time)> {
+    /// The stream whose packet leaves next, at `from` at the earliest: retransmissions, then the controller's choice if it has something to
+    /// send, else of the streams that have the one that was served least by its priority. Of streams that are held to their shares, one
+    /// that is free first.
+    pub(super) fn next(&self, from: Time, streams: &Streams) -> Option<usize> {
         if let Some(id) = streams.next_repair() {
-            return Some((id, from));
+            return Some(id);
         }
         let at = streams.iter().filter_map(Stream::free_from).min()?.max(from);
         let is_free = |id: &usize| streams.get(*id).is_some_and(|stream| stream.is_free(at));
         let chosen = self.chosen.map(|stream| usize::from(stream.0)).filter(is_free);
-        let next = chosen.or_else(|| {
+        chosen.or_else(|| {
             (0..streams.len()).filter(is_free).reduce(|best, id| {
                 let [one, other] = [best, id].map(|id| streams[id].service());
                 if other.0 < one.0 || other.0 == one.0 && other.1 > one.1 { id } else { best }
             })
-        });
-        next.map(|id| (id, at))
+        })
     }
 
     /// A packet of one of several streams leaves.

@@ -24,10 +24,6 @@ use paceline_ends::{EcnCounters, EcnState, FrameCounters, Next, Pacer, Reason, R
 use paceline_media::QueuedPacket;
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 
-/// A timeout that is overdue by so much tells of a program that was suspended. Reports waited meanwhile, and their age is no round trip: the
-/// controller hears of the silence first.
-const SUSPENDED: TimeDelta = TimeDelta::from_secs(1);
-
 /// Sends the streams of one flow under a controller.
 #[derive(Clone, Debug)]
 pub struct RtpSender<C> {
@@ -136,16 +132,25 @@ impl<C: Controller> RtpSender<C> {
         self.reported.receiver_time(now)
     }
 
-    /// The stream whose packet goes next, and when, if the controller allows its size. Inlined: it is asked twice a packet, and what
+    /// The stream whose packet goes next, if the controller allows its size. Inlined: it is asked twice a packet, and what
     /// it looks up is what the packet is made from.
     #[inline(always)]
-    fn next_to_send(&self) -> Option<(usize, Time)> {
-        let (id, at) = match self.streams.len() {
-            1 => (0, self.pacer.next()),
+    fn next_to_send(&self) -> Option<usize> {
+        let id = match self.streams.len() {
+            1 => 0,
             _ => self.scheduler.next(self.pacer.next(), &self.streams)?,
         };
         let size = self.streams[id].queue().next_size()?;
-        self.allowance.admits(size).then_some((id, at))
+        self.allowance.admits(size).then_some(id)
+    }
+
+    /// When a packet of this stream, which goes next, may leave by the pace, and by its share if there are several.
+    #[inline(always)]
+    fn free_from(&self, id: usize) -> Time {
+        match &self.streams[..] {
+            [_] => self.pacer.next(),
+            streams => self.pacer.next().max(streams[id].free_from().unwrap_or(Time::ZERO)),
+        }
     }
 
     /// When a packet leaves by its pace, if that is before `until`.
@@ -157,7 +162,7 @@ impl<C: Controller> RtpSender<C> {
         if self.pacer.next() >= until {
             return None;
         }
-        self.next_to_send().map(|(_, at)| at).filter(|at| *at < until)
+        self.next_to_send().map(|id| self.free_from(id)).filter(|from| *from < until)
     }
 
     /// The next timeout, packets that leave by their pace apart; `Time::MAX` if nothing is.
@@ -279,13 +284,6 @@ impl<C: Controller> RtpSender<C> {
         if receiver.is_some() {
             self.receiver_request = receiver;
         }
-    }
-
-    /// A timeout of the controller is due.
-    fn time_controller_out(&mut self, now: Time) {
-        (0..self.streams.len()).for_each(|id| self.tell_queue(now, id));
-        let update = self.controller.on_timeout(now);
-        self.apply(now, update);
     }
 
     /// A stream that joined captures at once, if the flow runs.
@@ -415,7 +413,9 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
             self.time_breaker_out(now);
         }
         if self.controller.next_timeout().is_some_and(|(due, _)| due <= now) {
-            self.time_controller_out(now);
+            (0..self.streams.len()).for_each(|id| self.tell_queue(now, id));
+            let update = self.controller.on_timeout(now);
+            self.apply(now, update);
         }
     }
 
@@ -428,8 +428,8 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         let (id, padding, probe) = if self.probing.is_active() {
             self.probing.next_packet(now, self.sizes.header().size(), (&self.streams, &self.scheduler))?
         } else {
-            let (id, at) = self.next_to_send()?;
-            if now < at {
+            let id = self.next_to_send()?;
+            if self.streams.len() > 1 && now < self.free_from(id) {
                 return None;
             }
             (id, 0, None)
@@ -488,9 +488,6 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     /// The results of packets never sent change nothing.
     #[inline]
     fn receive(&mut self, now: Time, feedback: RtpFeedback, _ecn: Ecn) -> Option<RtpFeedback> {
-        if self.controller.next_timeout().is_some_and(|(due, _)| due + SUSPENDED <= now) {
-            self.time_controller_out(now);
-        }
         match &feedback {
             RtpFeedback::Packet(report) => {
                 self.handle_packet_report(now, report);

@@ -2,12 +2,17 @@
 
 use super::MediaSender;
 use paceline_cc::{Controller, StreamId};
+use paceline_ends::SendingEnd;
 use paceline_rtp::RtpFeedback;
 use paceline_rtp::rtcp::{Heard, RtcpConfig, RtcpCounters, RtcpEvent, SenderSession};
-use paceline_units::{Ecn, Time};
+use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::Feedback;
 use paceline_wire::rtcp::{self, RtcpPacket, bye, ecn as wire_ecn, nack, picture, report, sdes};
 use paceline_wire::{FeedbackFormat, RawReport, TRANSPORT_WIDE, WireError, unwrap_sequence};
+
+/// A timeout that is overdue by so much tells of a program that was suspended. Reports waited meanwhile, and their age is no round trip: the
+/// controller hears of the silence first.
+const SUSPENDED: TimeDelta = TimeDelta::from_secs(1);
 
 /// RTCP of a sender, and what its reports on packets are read into.
 #[derive(Clone, Debug)]
@@ -58,6 +63,10 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
 
     /// A datagram of RTCP came from the receiver, with this ECN field. Without [`MediaSender::use_rtcp`] nothing is read.
     pub fn receive_rtcp(&mut self, now: Time, datagram: &[u8], ecn: Ecn) {
+        let timeout = self.end.controller().next_timeout();
+        if timeout.is_some_and(|(due, _)| due + SUSPENDED <= now) {
+            self.handle_timeout(now);
+        }
         let Some(mut rtcp) = self.rtcp.take() else { return };
         let whole = rtcp.session.is_reduced_size() || rtcp::expect_compound(datagram).is_ok();
         if whole {
