@@ -137,7 +137,7 @@ impl MediaReceiver {
     pub fn add_stream(&mut self, config: IncomingStream) -> bool {
         let needed = 1 + usize::from(config.repair.is_some());
         if needed > self.room() {
-            // What nobody told of gives way.
+            // Streams that nobody told of give way.
             self.places.iter_mut().for_each(|place| place.present &= place.announced);
         }
         if needed > self.room() || !self.session.add_stream(config) {

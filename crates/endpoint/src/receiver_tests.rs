@@ -285,7 +285,7 @@ fn a_receiver_that_left_says_nothing_of_strangers() {
     }
 }
 
-/// Whoever makes up streams takes no place from those that somebody tells of, and does not grow the receiver.
+/// Made-up streams take no place from those that somebody tells of.
 #[test]
 fn strangers_take_no_place_of_a_stream() {
     let mut call = reported_by("rfc8888", "scream");

@@ -7,7 +7,7 @@ use paceline_units::{Time, TimeDelta};
 const PROBATION: u32 = 4;
 /// Streams that are watched at a time, and the most that are believed.
 pub(super) const MOST: usize = 8;
-/// One that is believed and was silent for so long gives way to another.
+/// A stream that is believed and was silent for so long gives way to another.
 pub(super) const SILENT: TimeDelta = TimeDelta::from_secs(3);
 
 /// A stream that is not believed yet.

@@ -7,7 +7,7 @@ use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 /// So far a stream may be ahead of its share: key frames, and scenes that change.
 const BURST: TimeDelta = TimeDelta::from_millis(500);
-/// What waits drains by what the shaper lets through beyond the share.
+/// The shaper lets more through than the share, by which a queue drains.
 const DRAIN: f64 = 1.1;
 /// No packet waits longer for its turn, however low the share was when others left.
 const LONGEST_WAIT: TimeDelta = TimeDelta::from_secs(1);

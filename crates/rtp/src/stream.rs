@@ -111,8 +111,10 @@ impl Stream {
         self.repairs
     }
 
+    /// It has no share from now on.
     pub(super) fn set_repair(&mut self) {
         self.repairs = true;
+        self.hold_to(None);
     }
 }
 

@@ -40,7 +40,7 @@ pub struct Congestion {
     pub mss: f64,
     /// Whether a report should have come by now, or a lower rate is tried: nothing grows.
     pub overdue: bool,
-    /// What the stream would get if targets were shared by priority; absent where they are not.
+    /// The stream's part if targets were shared by priority; absent where they are not.
     pub share: Option<Share>,
 }
 
@@ -67,7 +67,7 @@ pub struct MediaRate {
     pub target: f64,
     /// The same, since it is asked for more often than it moves.
     bitrate: Bitrate,
-    /// What the target was lately, bit/s: follows one that falls over [`LATELY`].
+    /// The target of late, bit/s: follows one that falls over [`LATELY`].
     pub lately: f64,
     /// `target_bitrate_last_max`, bit/s; none before the first reduction.
     pub last_max: Option<f64>,

@@ -8,7 +8,7 @@ const LEAST_USE: f64 = 0.5;
 /// Streams that together send more than their targets by this part of all that is sent do not follow them.
 const MOST_EXCESS: f64 = 0.1;
 
-/// What is a stream's of all that the streams of a flow send.
+/// A stream's part of all that the streams of a flow send.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
     /// Bit/s.
@@ -17,7 +17,7 @@ pub struct Share {
     pub others_exceed: bool,
 }
 
-/// What the stream `id` would have if the sum of the targets were shared by priority, with what the others send beyond theirs if that is
+/// The part of the stream `id` if the sum of the targets were shared by priority, with the excess of the others over theirs if that is
 /// much. The rest above a stream's highest target goes to the others. Absent where it shares with nobody.
 pub fn share(streams: &[Stream], id: usize) -> Option<Share> {
     let busy = || streams.iter().filter(|stream| stream.is_busy()).map(|stream| &stream.media);
