@@ -132,25 +132,22 @@ impl<C: Controller> RtpSender<C> {
         self.reported.receiver_time(now)
     }
 
-    /// The stream whose packet goes next, if the controller allows its size. Inlined: it is asked twice a packet, and what
-    /// it looks up is what the packet is made from.
+    /// The stream whose packet goes next, if the controller allows its size, and when it may leave. Inlined: it is asked twice a packet,
+    /// and what it looks up is what the packet is made from.
     #[inline(always)]
-    fn next_to_send(&self) -> Option<usize> {
-        let id = match self.streams.len() {
-            1 => 0,
-            _ => self.scheduler.next(self.pacer.next(), &self.streams)?,
-        };
-        let size = self.streams[id].queue().next_size()?;
-        self.allowance.admits(size).then_some(id)
+    fn next_to_send(&self) -> Option<(usize, Time)> {
+        let [stream] = &self.streams[..] else { return self.next_of_several() };
+        let size = stream.queue().next_size()?;
+        self.allowance.admits(size).then_some((0, self.pacer.next()))
     }
 
-    /// When a packet of this stream, which goes next, may leave by the pace, and by its share if there are several.
-    #[inline(always)]
-    fn free_from(&self, id: usize) -> Time {
-        match &self.streams[..] {
-            [_] => self.pacer.next(),
-            streams => self.pacer.next().max(streams[id].free_from().unwrap_or(Time::ZERO)),
-        }
+    /// The same of several streams, each of which has its share. Not inlined: most flows have one, and are slower for it.
+    #[inline(never)]
+    fn next_of_several(&self) -> Option<(usize, Time)> {
+        let id = self.scheduler.next(self.pacer.next(), &self.streams)?;
+        let size = self.streams[id].queue().next_size()?;
+        let from = self.streams[id].free_from()?.max(self.pacer.next());
+        self.allowance.admits(size).then_some((id, from))
     }
 
     /// When a packet leaves by its pace, if that is before `until`.
@@ -162,7 +159,7 @@ impl<C: Controller> RtpSender<C> {
         if self.pacer.next() >= until {
             return None;
         }
-        self.next_to_send().map(|id| self.free_from(id)).filter(|from| *from < until)
+        self.next_to_send().map(|(_, from)| from).filter(|from| *from < until)
     }
 
     /// The next timeout, packets that leave by their pace apart; `Time::MAX` if nothing is.
@@ -428,8 +425,8 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         let (id, padding, probe) = if self.probing.is_active() {
             self.probing.next_packet(now, self.sizes.header().size(), (&self.streams, &self.scheduler))?
         } else {
-            let id = self.next_to_send()?;
-            if self.streams.len() > 1 && now < self.free_from(id) {
+            let (id, from) = self.next_to_send()?;
+            if now < from {
                 return None;
             }
             (id, 0, None)
