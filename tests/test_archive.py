@@ -122,6 +122,27 @@ def test_a_comparison_over_a_recording_names_no_folder_and_runs_again_elsewhere(
 
 
 @pytest.mark.usefixtures("unpainted")
+def test_recordings_keep_their_folders_in_that_of_the_data(cli: Run, tmp_path: Path) -> None:
+    overs = []
+    for folder, mbps in (("lte", 4), ("wifi", 9)):
+        path = tmp_path / "data" / folder / "rates.csv"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"{mbps}\n" * 5)
+        overs += ["--over", f"{folder}={path},format=mbps,interval=1s"]
+    out, data = tmp_path / "compared", ("--data", tmp_path / "data")
+    done = cli("compare", "scream", "gcc", *overs, "--seeds", "2", "--duration", "2s", *data, "--out", out)
+    assert done.returncode == 0, done.stderr
+    done = cli("archive", out, "compared.zip", *data)
+    assert done.returncode == 0, done.stderr
+    assert "lte/rates.csv" in done.stdout
+    assert "wifi/rates.csv" in done.stdout
+    moved = shutil.move(tmp_path / "data", tmp_path / "elsewhere")
+    again = cli("archive", "--replay", tmp_path / "cwd" / "compared.zip", "--data", moved)
+    assert again.returncode == 0, again.stderr
+    assert "same to the bit: 8 runs" in again.stdout
+
+
+@pytest.mark.usefixtures("unpainted")
 def test_a_study_runs_again_without_its_folder(cli: Run, tmp_path: Path) -> None:
     assert cli("new", "study", "mine").returncode == 0
     cwd = tmp_path / "cwd"

@@ -160,14 +160,14 @@ class _Packing:
         }
 
     def _scenario(self, member: str, text: ScenarioText) -> str:
-        """Keeps a scenario as resolved, with its recordings by their names alone."""
+        """Keeps a scenario as resolved, with its recordings by their names in the folder of data, or by their own alone."""
         loaded = text.load()
         resolved = loaded.core.resolved_toml
         for holder, key in named_files(loads(resolved)):
             name = holder[key]
             path = find(name, loaded.folders)
             self._hide(path.parent)
-            known = Path(name).name if Path(name).is_absolute() else name
+            known = _in_data(path.with_name(Path(name).name), loaded.folders) if Path(name).is_absolute() else name
             digest = disk.digest(path.resolve())
             if self.recordings.setdefault(known, digest) != digest:
                 raise UsageError(f"{path}: found two recordings that are called {known}, expected another name for one")
@@ -222,6 +222,13 @@ def _of_command(words: list[str], data: list[str]) -> ScenarioText:
     seed = next((int(value) for option, value in said if option == "--seed"), None)
     named = next((value for option, value in said if option == "--data"), None)
     return read(Path(path), overrides=pairs, seed=seed, data=named or (data[0] if data else None))
+
+
+def _in_data(path: Path, folders: list[str]) -> str:
+    """The name of a recording in the folder of data that has it; its own name if none has."""
+    named = (Path(folder).absolute() for folder in folders)
+    inside = [path.absolute().relative_to(folder) for folder in named if path.absolute().is_relative_to(folder)]
+    return min(inside, key=lambda one: len(one.parts), default=Path(path.name)).as_posix()
 
 
 def _damaged(where: Path, error: Exception) -> UsageError:
