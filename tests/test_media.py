@@ -91,6 +91,27 @@ def test_a_notebook_can_step_a_call(format: str) -> None:
     assert receiver.reception(501 + 1) is None
 
 
+@pytest.mark.parametrize("controller", ["scream", "scream-v2", "gcc", "tempo", "nada", "urcp", "um", "sprout"])
+@pytest.mark.parametrize("streams", [1, 2])
+def test_retransmissions_cost_little(controller: str, streams: int) -> None:
+    came = []
+    for repair in (False, True):
+        sender, receiver = paceline.MediaSender(controller, repair=repair), paceline.MediaReceiver()
+        identifiers = []
+        for ssrc in range(500, 500 + 2 * streams, 2):
+            more = {"rtx_ssrc": ssrc + 1} if repair else {}
+            identifiers.append(sender.add_stream(0.0, ssrc=ssrc, **more))
+            receiver.add_stream(ssrc=ssrc, **more)
+        sender.start(0.0)
+        call = Call(sender, receiver, lost=100)
+        call.mbps = 3.0
+        call.run(15, *identifiers)
+        before = len(call.came)
+        call.run(10, *identifiers)
+        came.append(len(call.came) - before)
+    assert came[1] > 0.8 * came[0]
+
+
 @pytest.mark.parametrize("controller", ["scream", "scream-v2", "gcc", "tempo", "nada", "urcp", "um", "rap"])
 def test_reports_that_waited_for_a_suspended_program_are_no_long_round_trips(controller: str) -> None:
     sender, receiver = paceline.MediaSender(controller), paceline.MediaReceiver()

@@ -3,10 +3,12 @@
 
 use paceline_units::{Time, TimeDelta};
 
-/// Packets of a stream in a row before it is believed, as of transport-wide numbers: whoever makes up SSRCs has none.
-const PROBATION: u32 = 4;
-/// Streams that are watched at a time, and the most that are believed.
-pub(super) const MOST: usize = 8;
+/// Packets of a stream in a row before it is believed (RFC 3550 appendix A.1, MIN_SEQUENTIAL): who makes up SSRCs has none.
+const PROBATION: u32 = 2;
+/// Streams that are watched at a time.
+const WATCHED: usize = 64;
+/// The most that are believed at a time.
+pub(super) const MOST: usize = 32;
 /// A stream that is believed and was silent for so long gives way to another.
 pub(super) const SILENT: TimeDelta = TimeDelta::from_secs(3);
 
@@ -43,10 +45,10 @@ impl Candidates {
 
     /// The place of another stream: where there is none left, that of the one with the fewest packets in a row, the oldest of these.
     fn enter(&self) -> usize {
-        if self.0.len() < MOST {
+        if self.0.len() < WATCHED {
             return self.0.len();
         }
-        (0..MOST).min_by_key(|place| (self.0[*place].in_row, self.0[*place].heard)).unwrap_or(0)
+        (0..WATCHED).min_by_key(|place| (self.0[*place].in_row, self.0[*place].heard)).unwrap_or(0)
     }
 }
 
@@ -55,16 +57,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_packets_in_a_row_are_a_stream_among_strangers() {
+    fn two_packets_in_a_row_are_a_stream_among_strangers() {
         let mut candidates = Candidates::default();
         let mut strangers = 1000..;
-        for (place, number) in [65_533, 65_534, 7, 8, 9, 10].into_iter().enumerate() {
+        for (place, number) in [65_533, 65_535, 9, 10].into_iter().enumerate() {
             let now = Time::from_nanos(place as u64);
             assert_eq!(candidates.on_packet(now, 5, number), number == 10, "at {number}");
-            for stranger in strangers.by_ref().take(5) {
+            for stranger in strangers.by_ref().take(50) {
                 assert!(!candidates.on_packet(now, stranger, 1));
             }
-            assert!(candidates.0.len() <= MOST);
+            assert!(candidates.0.len() <= WATCHED);
         }
         assert!(!candidates.on_packet(Time::from_nanos(9), 5, 11), "it is watched anew");
     }

@@ -43,10 +43,10 @@ impl Scheduler {
         })
     }
 
-    /// A packet of one of several streams leaves.
+    /// A packet of one of several streams leaves, of this payload and size.
     #[inline]
-    pub(super) fn on_sent(&mut self, now: Time, stream: &mut Stream, size: Bytes) {
-        self.served = stream.serve(now, size);
+    pub(super) fn on_sent(&mut self, now: Time, stream: &mut Stream, (payload, size): (Bytes, Bytes)) {
+        self.served = stream.serve(now, payload, size);
     }
 
     /// A stream of which nothing waited has packets again: nobody is served later for what he did not want before.

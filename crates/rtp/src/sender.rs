@@ -452,7 +452,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         };
         let size = packet.size();
         if several {
-            self.scheduler.on_sent(now, stream, size);
+            self.scheduler.on_sent(now, stream, (packet.payload, size));
         }
         stream.on_sent(now, size);
         if probe.is_none() {

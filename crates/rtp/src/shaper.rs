@@ -5,8 +5,8 @@
 
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
-/// So far a stream may be ahead of its share: key frames, and scenes that change.
-const BURST: TimeDelta = TimeDelta::from_millis(500);
+/// So far a stream may be ahead of its share: key frames, scenes that change, and the only frame of a second.
+const BURST: TimeDelta = TimeDelta::from_secs(1);
 /// The shaper lets more through than the share, by which a queue drains.
 const DRAIN: f64 = 1.1;
 /// No packet waits longer for its turn, however low the share was when others left.
@@ -38,11 +38,11 @@ impl Shaper {
         if self.rate.is_some() { self.ahead_until - BURST } else { Time::ZERO }
     }
 
-    /// A packet leaves.
+    /// A packet leaves with so much of what the encoder made: headers of small packets are not its doing.
     #[inline]
-    pub(super) fn on_sent(&mut self, now: Time, size: Bytes) {
+    pub(super) fn on_sent(&mut self, now: Time, payload: Bytes) {
         if let Some(rate) = self.rate {
-            let ahead_until = self.ahead_until.max(now) + rate.time_for(size);
+            let ahead_until = self.ahead_until.max(now) + rate.time_for(payload);
             self.ahead_until = ahead_until.min(now + BURST + LONGEST_WAIT);
         }
     }
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(leave(&mut shaper, 3), [0, 0, 0], "nothing is shared");
         // A packet takes 80 ms at 110 kbit/s.
         shaper.set_share(Some(Bitrate::from_kbps(100)));
-        assert_eq!(leave(&mut shaper, 10), [0, 0, 0, 0, 0, 0, 0, 60, 140, 220]);
+        assert_eq!(leave(&mut shaper, 16), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 40, 120, 200]);
         shaper.set_share(None);
         assert_eq!(leave(&mut shaper, 2), [0, 0], "it shares with nobody any more");
     }

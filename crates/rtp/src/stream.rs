@@ -356,10 +356,10 @@ impl Stream {
         (self.served, self.priority)
     }
 
-    /// It is served with `size`. Its service before.
+    /// It is served with `size`, of which the encoder made this payload. Its service before.
     #[inline]
-    pub(super) fn serve(&mut self, now: Time, size: Bytes) -> f64 {
-        self.shaper.on_sent(now, size);
+    pub(super) fn serve(&mut self, now: Time, payload: Bytes, size: Bytes) -> f64 {
+        self.shaper.on_sent(now, payload);
         let before = self.served;
         self.served += size.as_u64() as f64 / self.priority;
         before

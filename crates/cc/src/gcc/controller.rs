@@ -45,8 +45,8 @@ impl Gcc {
         Pacing::Burst { rate, mean: self.target, at_once }
     }
 
-    /// The limits of a stream, which may have them because it joins.
-    fn limit_stream(&mut self, now: Time, limits: &Limits, joins: bool) -> Update {
+    /// The limits of a stream, which may be one of several.
+    fn limit_stream(&mut self, now: Time, limits: &Limits, several: bool) -> Update {
         let Some(stream) = self.limits.get_mut(usize::from(limits.stream.0)) else { return Update::none() };
         *stream = limits.within(self.params.target_bitrate_min, self.params.target_bitrate_max);
         if !self.begun {
@@ -62,7 +62,7 @@ impl Gcc {
             bandwidth.set_bounds(lowest, highest);
         }
         if let Some(probing) = &mut self.probing {
-            probing.set_highest(now, highest, joins);
+            probing.set_highest(now, highest, several);
         }
         self.follow(now);
         self.answer(before)
@@ -115,7 +115,7 @@ impl Controller for Gcc {
     }
 
     fn on_limits(&mut self, now: Time, limits: &Limits) -> Update {
-        self.limit_stream(now, limits, false)
+        self.limit_stream(now, limits, self.limits.len() > 1)
     }
 
     /// A stream adds its limits to those of the target, and takes them along.

@@ -50,8 +50,8 @@ pub(super) struct Probing {
 
 /// Bytes of a probe at most: an application may allow any rate.
 const MOST_BYTES: Bytes = Bytes::new(4_000_000);
-/// A probe for a stream that joins, in estimates: as far as libwebrtc probes when more is allocated.
-const JOINED: f64 = 2.0;
+/// A probe for the sum of several streams' maxima, in estimates: as far as libwebrtc probes when more is allocated.
+const OF_SEVERAL: f64 = 2.0;
 /// So long after the first packet of a probe its result is waited for.
 const PATIENCE: TimeDelta = TimeDelta::from_secs(1);
 /// A drop is large below this part.
@@ -99,12 +99,12 @@ impl Probing {
         self.begin(now, &rates, true);
     }
 
-    /// The largest rate that makes sense is another: if there is more to win now, look for it. Where that is so because a stream `joins`, nobody
-    /// says that the path carries so much, and the probe is at most [`JOINED`] times the estimate.
-    pub(super) fn set_highest(&mut self, now: Time, highest: Bitrate, joins: bool) {
+    /// The largest rate that makes sense is another: if there is more to win now, look for it. Where it is the sum of `several` maxima, nobody
+    /// says that the path carries so much, and the probe is at most [`OF_SEVERAL`] times the estimate.
+    pub(super) fn set_highest(&mut self, now: Time, highest: Bitrate, several: bool) {
         let before = core::mem::replace(&mut self.highest, highest);
         if self.state == State::Complete && before < highest && self.estimate < highest {
-            let most = if joins { times(JOINED, self.estimate) } else { highest };
+            let most = if several { times(OF_SEVERAL, self.estimate) } else { highest };
             self.begin(now, &[highest.min(most)], false);
         }
     }

@@ -72,6 +72,8 @@ impl ReferenceRate {
             Mode::RampUp => self.ramp_up(params, delta, rtt, feedback.r_recv),
             Mode::Gradual => self.gradual(params, delta, x_curr, bounds.rmax),
         };
+        // A signal at its bound says no more how heavy losses are: at RMAX/50 it would hold any rate.
+        let r_ref = if x_curr >= params.x_max.as_secs_f64() { fmin(r_ref, feedback.r_recv) } else { r_ref };
         (self.r_ref, self.x_prev) = (bounds.clip(r_ref), x_curr);
     }
 

@@ -265,6 +265,17 @@ fn the_end_of_many_losses_does_not_raise_the_rate_above_that_before() {
     assert_eq!(signals.fold(0.0, f64::max), 0.5);
 }
 
+/// Where a signal is at its bound, it says no more how much is lost: with an RMAX of 50 Mbit/s, 1 Mbit/s would be its equilibrium.
+#[test]
+fn a_signal_at_its_bound_holds_the_rate_to_what_arrives() {
+    let params = Params::default();
+    let mut reference = ReferenceRate::new(1e6);
+    let feedback = Feedback { rmode: Mode::Gradual, x_curr: 0.5, r_recv: 400e3 };
+    let bounds = Bounds { rmin: 150e3, rmax: 50e6 };
+    (0..10).for_each(|_| reference.on_feedback(&params, ms(100), RTT, &feedback, bounds));
+    assert!(reference.r_ref <= 400e3, "{}", reference.r_ref);
+}
+
 /// RFC 5348 section 5.4: eight intervals, weighted; losses within a round trip are one event, and one event makes no interval.
 #[test]
 fn the_mean_loss_interval_is_that_of_tfrc() {

@@ -109,6 +109,11 @@ impl Rates {
         self.transmitted.rate.max(self.acked.rate)
     }
 
+    /// `rate_ack`.
+    pub fn acked(&self) -> f64 {
+        self.acked.rate
+    }
+
     /// `rate_media_median`.
     pub fn media_median(&self) -> f64 {
         self.median.value

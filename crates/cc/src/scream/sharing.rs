@@ -17,8 +17,7 @@ pub struct Share {
     pub others_exceed: bool,
 }
 
-/// The part of the stream `id` if the sum of the targets were shared by priority, with the excess of the others over theirs if that is
-/// much. The rest above a stream's highest target goes to the others. Absent where it shares with nobody.
+/// The part of the stream `id` if the sum of the targets were shared by priority, or all that arrives where others exceed theirs. The rest above a stream's highest target goes to the others. Absent where it shares with nobody.
 pub fn share(streams: &[Stream], id: usize) -> Option<Share> {
     let busy = || streams.iter().filter(|stream| stream.is_busy()).map(|stream| &stream.media);
     let own = &streams.get(id).filter(|stream| stream.is_busy())?.media;
@@ -29,7 +28,8 @@ pub fn share(streams: &[Stream], id: usize) -> Option<Share> {
     let excess: f64 = others.map(|(_, stream)| stream.excess()).sum();
     let sent: f64 = streams.iter().map(|stream| stream.rates.current()).sum();
     let others_exceed = excess > MOST_EXCESS * sent;
-    let total = busy().map(|media| media.target).sum::<f64>() + if others_exceed { excess } else { 0.0 };
+    let arrives = || streams.iter().filter(|stream| stream.is_busy()).map(|stream| stream.rates.acked());
+    let total: f64 = if others_exceed { arrives().sum() } else { busy().map(|media| media.target).sum() };
     // Rate of a unit of priority, which rises with each stream that reaches its highest target.
     let mut level = 0.0;
     loop {
@@ -102,19 +102,22 @@ mod tests {
     }
 
     #[test]
-    fn what_others_send_beyond_their_targets_is_shared_too() {
+    fn where_others_send_beyond_their_targets_all_that_arrives_is_shared() {
         let mut streams = streams(&[(1.0, 300, 9000, 300), (1.0, 500, 9000, 500)]);
-        let mut sends = |kbps: u64| {
-            streams[1].rates.on_sent(Bytes::new(kbps * 25));
-            let end = streams[1].rates.due(&Params::rfc8298());
-            assert!(streams[1].rates.update(&Params::rfc8298(), end));
+        let mut sends = |sent: u64, arrives: [u64; 2]| {
+            let end = streams[0].rates.due(&Params::rfc8298());
+            streams[1].rates.on_sent(Bytes::new(sent * 25));
+            for (stream, kbps) in streams.iter_mut().zip(arrives) {
+                stream.rates.on_delivered(Bytes::new(kbps * 25));
+                assert!(stream.rates.update(&Params::rfc8298(), end));
+            }
             [0, 1].map(|id| {
                 let share = share(&streams, id).expect("both are busy");
                 (share.rate, share.others_exceed)
             })
         };
-        assert_eq!(sends(550), [(400e3, false); 2], "no encoder is exact");
-        assert_eq!(sends(1700), [(1e6, true), (400e3, false)]);
+        assert_eq!(sends(550, [300, 550]), [(400e3, false); 2], "no encoder is exact");
+        assert_eq!(sends(3000, [300, 1700]), [(1e6, true), (400e3, false)]);
     }
 
     #[test]

@@ -19,6 +19,8 @@ const LONGEST_TRIAL: TimeDelta = TimeDelta::from_secs(2);
 const WEIGHT: f64 = 0.1;
 /// No larger part of losses is usual.
 const MOST: f64 = 0.2;
+/// A larger part is answered each round trip, whatever is tried: the flow sends twice what arrives.
+const HEAVY: f64 = 0.5;
 
 /// Packets and losses.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +30,16 @@ struct Counts {
 }
 
 impl Counts {
+    /// Counts packets until they are enough to tell. Whether they do, and of heavy losses.
+    fn tell_heavy(&mut self, packets: f64, lost: f64) -> bool {
+        self.packets += packets;
+        self.lost += lost;
+        if self.packets < FEWEST {
+            return false;
+        }
+        core::mem::take(self).part() > HEAVY
+    }
+
     fn part(self) -> f64 {
         (self.lost / self.packets.max(1.0)).clamp(0.0, 1.0)
     }
@@ -45,6 +57,8 @@ pub struct UsualLoss {
     all: Counts,
     /// Counts of reports that showed an empty queue.
     empty: Counts,
+    /// Counts of the newest packets.
+    newest: Counts,
     /// When the counts begin.
     since: Time,
 }
@@ -54,8 +68,9 @@ impl UsualLoss {
     #[inline]
     pub fn count(&mut self, params: &Params, report: &LossReport) -> bool {
         let &LossReport { now, srtt, packets, lost, queue_is_empty } = report;
+        let is_heavy = self.newest.tell_heavy(packets, lost);
         if now < self.since {
-            return false;
+            return is_heavy;
         }
         for counts in [Some(&mut self.all), queue_is_empty.then_some(&mut self.empty)].into_iter().flatten() {
             counts.packets += packets;
@@ -65,7 +80,7 @@ impl UsualLoss {
         if let Some(suspect) = self.suspect {
             let enough = self.empty.packets >= FEWEST.max(EXPECTED / suspect);
             if enough || elapsed >= LONGEST_TRIAL {
-                return self.end_trial(params, now, srtt, suspect);
+                return self.end_trial(params, now, srtt, suspect) || is_heavy;
             }
         }
         let was_empty = self.suspect.is_some() && self.empty.packets > self.all.packets / 2.0;
@@ -78,7 +93,7 @@ impl UsualLoss {
             self.usual += WEIGHT * (self.all.part() - self.usual).min(0.0);
             self.restart(now);
         }
-        false
+        is_heavy
     }
 
     /// Whether a lower rate is tried: nothing grows.
@@ -176,6 +191,13 @@ mod tests {
         let (rate, usual, reactions) =
             run(60, true, |n, rate| if rate > 4.0 { one_in_a_hundred(n, rate) } else { 0.0 });
         assert!(usual == 0.0 && reactions > 5 && (3.0..4.5).contains(&rate), "{usual} {reactions} {rate}");
+    }
+
+    /// Lower rates are tried for two seconds each; of packets that are mostly lost each 20 lower it once more.
+    #[test]
+    fn heavy_losses_are_answered_at_once() {
+        let (rate, _, reactions) = run(10, false, |_, rate| if rate > 1.0 { 9.0 } else { 0.0 });
+        assert!(rate <= 1.01 && reactions >= 15, "{rate} {reactions}");
     }
 
     #[test]

@@ -6,7 +6,10 @@ use crate::{
     Assigned, CeResponse, Controller, Limits, Marking, Offered, Pacing, Report, SendQueueState, SentPacket,
     SentRun, Snapshot, StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update,
 };
-use paceline_units::{Bitrate, Bytes, Time};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+
+/// In which time the media of one of several streams that waits is to leave (RFC 8698 section 5.2.2, as of other controllers).
+const DRAIN: TimeDelta = TimeDelta::from_millis(333);
 
 impl ScreamV2 {
     /// The allowance, the pace, and the target if it changed.
@@ -156,6 +159,10 @@ impl Controller for ScreamV2 {
 
     fn target_bitrate(&self, _stream: StreamId) -> Option<Bitrate> {
         (self.streams.count() == 1).then(|| Bitrate::from_bps_f64(self.target))
+    }
+
+    fn media_drain(&self) -> Option<TimeDelta> {
+        (self.streams.count() > 1).then_some(DRAIN)
     }
 
     fn snapshot(&self) -> Snapshot {

@@ -6,7 +6,7 @@ use paceline_units::{Bytes, Time, TimeDelta};
 
 /// `frame_period` before two frames were seen.
 const FIRST_PERIOD: f64 = 0.02;
-/// Weight of a frame in `frame_period`, and in the average frame size.
+/// Weight of a frame in `frame_period`.
 const PERIOD_GAIN: f64 = 0.125;
 /// A longer time between two frames is a pause, in seconds.
 const LONGEST_PERIOD: f64 = 1.0;
@@ -27,8 +27,6 @@ pub struct Frames {
     last_end: Option<Time>,
     /// Average time between two frames (`frame_period`), in seconds.
     period: f64,
-    /// Average size of its frames, bytes.
-    mean: f64,
     /// The last frame over what the target gives it.
     excess: f64,
     rate_adjust_factor: f64,
@@ -42,16 +40,10 @@ impl Frames {
             bytes: 0,
             last_end: None,
             period: FIRST_PERIOD,
-            mean: 0.0,
             excess: 1.0,
             rate_adjust_factor: 0.0,
             frame_size_dev: 0.0,
         }
-    }
-
-    /// The stream's rate, bit/s, by its frames.
-    fn rate(&self) -> f64 {
-        self.mean * 8.0 / self.period
     }
 
     /// Media was offered. Answers whether a frame is complete.
@@ -69,11 +61,9 @@ impl Frames {
         if let Some(since) = since.filter(|since| *since > 0.0 && *since <= LONGEST_PERIOD) {
             self.period += PERIOD_GAIN * (since - self.period);
         }
-        let size = self.bytes as f64;
-        self.mean += if self.mean == 0.0 { size } else { PERIOD_GAIN * (size - self.mean) };
     }
 
-    /// A frame is complete. `target` is the stream's part of the target, bit/s.
+    /// A frame of the only stream is complete. `target` is in bit/s.
     fn compensate(&mut self, params: &Params, target: f64, queue: &SendQueueState) {
         let size = core::mem::take(&mut self.bytes) as f64;
         if queue.greedy {
@@ -133,42 +123,37 @@ impl Media {
         self.held_up
     }
 
-    /// The frame of a stream is complete, and `target` that of all streams, bit/s.
+    /// The frame of a stream is complete, and `target` that of all streams, bit/s. Waits and frames of several lower the target of none but
+    /// the own stream ([`crate::Controller::media_drain`]): one that does not follow would lower that of all.
     pub fn on_frame(&mut self, params: &Params, id: usize, target: f64, queue: &SendQueueState) {
-        let all: f64 = self.streams.iter().map(Frames::rate).sum();
+        let is_one = self.streams.len() == 1;
         let Some(frames) = self.streams.get_mut(id) else { return };
-        let part = if all > 0.0 { frames.rate() / all } else { 1.0 };
         self.held_up &= queue.oldest.unwrap_or(TimeDelta::ZERO).as_secs_f64() > frames.period;
-        if self.held_up {
+        if self.held_up || !is_one {
             frames.bytes = 0;
         } else {
-            frames.compensate(params, part * target, queue);
+            frames.compensate(params, target, queue);
         }
     }
 
-    /// The average of a figure of the streams, each by its rate.
-    fn average(&self, of: fn(&Frames) -> f64, without: f64) -> f64 {
-        if let [frames] = &self.streams[..] {
-            return of(frames);
-        }
-        let rates: f64 = self.streams.iter().map(Frames::rate).sum();
-        let sum: f64 = self.streams.iter().map(|frames| frames.rate() * of(frames)).sum();
-        if rates > 0.0 { sum / rates } else { without }
+    /// The only stream.
+    fn one(&self) -> Option<&Frames> {
+        if let [frames] = &self.streams[..] { Some(frames) } else { None }
     }
 
-    /// The factor for media that waits (`rate_adjust_factor`), of all streams by their rates.
+    /// The factor for media that waits (`rate_adjust_factor`).
     pub fn rate_adjust_factor(&self) -> f64 {
-        self.average(|frames| frames.rate_adjust_factor, 0.0)
+        self.one().map_or(0.0, |frames| frames.rate_adjust_factor)
     }
 
-    /// The deviation of frames above their nominal size (`frame_size_dev`), of all streams by their rates.
+    /// The deviation of frames above their nominal size (`frame_size_dev`).
     pub fn frame_size_dev(&self) -> f64 {
-        self.average(|frames| frames.frame_size_dev, 0.0)
+        self.one().map_or(0.0, |frames| frames.frame_size_dev)
     }
 
-    /// By how much the last frames are larger than the target's.
+    /// By how much the last frame is larger than the target's.
     pub fn excess(&self) -> f64 {
-        self.average(|frames| frames.excess, 1.0)
+        self.one().map_or(1.0, |frames| frames.excess)
     }
 
     /// The longest `frame_period` of the streams.
@@ -309,25 +294,19 @@ mod tests {
     }
 
     #[test]
-    fn streams_count_by_their_rates() {
+    fn of_several_streams_none_lowers_the_target_of_all() {
         let params = Params::draft();
         let mut media = Media::new(2);
+        let oldest = Some(TimeDelta::from_secs(2));
         for n in 0..2000u64 {
-            for (id, size) in [(0, 9000), (1, 1000)] {
-                let queue = SendQueueState {
-                    stream: StreamId(id),
-                    bytes: Bytes::new(size),
-                    ..SendQueueState::default()
-                };
-                media.stream(id.into()).expect("it is there").on_offered(at(n * 40), Bytes::new(size), true);
+            for (id, size) in [(0, 90_000), (1, 1000)] {
+                let (stream, bytes) = (StreamId(id), Bytes::new(size));
+                let queue = SendQueueState { stream, bytes, oldest, ..SendQueueState::default() };
+                media.stream(id.into()).expect("it is there").on_offered(at(n * 40), bytes, true);
                 media.on_frame(&params, id.into(), 2e6, &queue);
             }
         }
-        assert!(
-            media.frame_size_dev() < 1e-6,
-            "together they are what the target gives: {}",
-            media.frame_size_dev()
-        );
+        assert_eq!([media.rate_adjust_factor(), media.frame_size_dev(), media.excess()], [0.0, 0.0, 1.0]);
         assert_eq!(media.period(), TimeDelta::from_millis(40));
     }
 

@@ -34,6 +34,10 @@ impl Stream {
 
     #[inline]
     pub(super) fn on_sent(&mut self, sequence: u64) {
+        if self.sent == 0 {
+            // Numbers begin anywhere: those below it were never sent.
+            self.reported = sequence;
+        }
         self.sent = self.sent.max(sequence.saturating_add(1));
     }
 
@@ -118,6 +122,14 @@ mod tests {
         assert_eq!(stream.on_result(1, true), News::Late);
         assert_eq!(stream.on_result(4000, true), News::Arrived(2999));
         assert_eq!(stream.on_result(3999, true), News::None);
+    }
+
+    #[test]
+    fn numbers_below_the_first_were_never_sent() {
+        let mut stream = Stream::new();
+        (42_000..42_010).for_each(|sequence| stream.on_sent(sequence));
+        assert_eq!(stream.on_result(42_001, true), News::Arrived(1));
+        assert_eq!(stream.on_result(41_999, true), News::None);
     }
 
     #[test]
