@@ -160,7 +160,7 @@ class _Packing:
         }
 
     def _scenario(self, member: str, text: ScenarioText) -> str:
-        """Keeps a scenario as resolved, with its recordings by their names in the folder of data, or by their own alone."""
+        """Keeps a scenario as resolved, with its recordings by their names in the folder of data, or their own."""
         loaded = text.load()
         resolved = loaded.core.resolved_toml
         for holder, key in named_files(loads(resolved)):

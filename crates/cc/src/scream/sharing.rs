@@ -17,7 +17,8 @@ pub struct Share {
     pub others_exceed: bool,
 }
 
-/// The part of the stream `id` if the sum of the targets were shared by priority, or all that arrives where others exceed theirs. The rest above a stream's highest target goes to the others. Absent where it shares with nobody.
+/// The part of the stream `id` if the sum of the targets were shared by priority, or all that arrives where others exceed theirs. The
+/// rest above a stream's highest target goes to the others. Absent where it shares with nobody.
 pub fn share(streams: &[Stream], id: usize) -> Option<Share> {
     let busy = || streams.iter().filter(|stream| stream.is_busy()).map(|stream| &stream.media);
     let own = &streams.get(id).filter(|stream| stream.is_busy())?.media;
