@@ -6,7 +6,8 @@ use crate::media_streams::MediaStreams;
 use libm::fmin;
 use paceline_units::TimeDelta;
 
-/// Where the application does not use its rate, that rises to no more than this times what arrives (RFC 5348 section 4.3).
+/// Where the application does not use its rate, or a signal falls, that rises to no more than this times what arrives (RFC 5348 section
+/// 4.3).
 const UNUSED_LIMIT: f64 = 2.0;
 
 /// `r_ref`, in bit/s, and the signal that it followed last.
@@ -74,6 +75,9 @@ impl ReferenceRate {
         };
         // A signal at its bound says no more how heavy losses are: at RMAX/50 it would hold any rate.
         let r_ref = if x_curr >= params.x_max.as_secs_f64() { fmin(r_ref, feedback.r_recv) } else { r_ref };
+        // As it falls from there, its change alone would raise the rate by a factor.
+        let most = self.r_ref.max(UNUSED_LIMIT * feedback.r_recv);
+        let r_ref = if x_curr < self.x_prev { fmin(r_ref, most) } else { r_ref };
         (self.r_ref, self.x_prev) = (bounds.clip(r_ref), x_curr);
     }
 

@@ -246,7 +246,7 @@ fn after_many_losses(x_max: TimeDelta) -> f64 {
     for message in 0..42 {
         p_loss = 0.9 * p_loss + if message < 20 { 0.1 * 0.5 } else { 0.0 };
         let x_curr = x_curr(&params, 0.0, 0.0, p_loss).min(x_max.as_secs_f64());
-        let feedback = Feedback { rmode: Mode::Gradual, x_curr, r_recv: 0.0 };
+        let feedback = Feedback { rmode: Mode::Gradual, x_curr, r_recv: 12e6 };
         reference.on_feedback(&params, ms(100), RTT, &feedback, Bounds { rmin: 150e3, rmax: 12e6 });
     }
     reference.r_ref / 1e3

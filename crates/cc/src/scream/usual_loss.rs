@@ -19,8 +19,8 @@ const LONGEST_TRIAL: TimeDelta = TimeDelta::from_secs(2);
 const WEIGHT: f64 = 0.1;
 /// No larger part of losses is usual.
 const MOST: f64 = 0.2;
-/// A larger part is answered each round trip, whatever is tried: the flow sends twice what arrives.
-const HEAVY: f64 = 0.5;
+/// A larger part is answered each round trip, whatever is tried: the flow would come to send twice what arrives.
+const HEAVY: f64 = 0.3;
 
 /// Packets and losses.
 #[derive(Clone, Copy, Debug, Default)]
