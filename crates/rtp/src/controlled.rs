@@ -7,10 +7,7 @@ use paceline_units::Time;
 impl<C: Controller> RtpSender<C> {
     /// Tells the encoders of these streams what the controller divided by itself.
     pub(super) fn set_targets(&mut self, now: Time, streams: StreamSet) {
-        if self.shares.names_total() {
-            self.shares.set_total(None);
-            self.streams.iter_mut().for_each(|stream| stream.hold_to(None));
-        }
+        self.shares.set_total(None);
         for id in 0..self.streams.len() {
             if streams.contains(StreamId(id as u8)) && self.streams[id].is_present() {
                 self.aim(now, id);
@@ -18,9 +15,11 @@ impl<C: Controller> RtpSender<C> {
         }
     }
 
-    /// Tells the encoder of a stream the target that the controller has for it, or the one that it has.
+    /// Tells the encoder of a stream the target that the controller has for it, or the one that it has. Until a total is divided again no
+    /// share holds it.
     pub(super) fn aim(&mut self, now: Time, id: usize) {
         let stream = &mut self.streams[id];
+        stream.hold_to(None);
         let target = self.controller.target_bitrate(StreamId(id as u8)).unwrap_or(stream.target());
         stream.aim(now, target);
     }

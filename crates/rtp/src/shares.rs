@@ -36,12 +36,6 @@ impl Shares {
         Shares { total: None, claims: Vec::new() }
     }
 
-    /// Whether the controller named a total last.
-    #[inline]
-    pub(super) fn names_total(&self) -> bool {
-        self.total.is_some()
-    }
-
     /// The controller names a total, or divides it by itself.
     #[inline]
     pub(super) fn set_total(&mut self, total: Option<Bitrate>) {

@@ -111,8 +111,7 @@ impl Sizes {
         }
         let (small, untold) =
             if self.capacity.is_none() { (ALIKE, SIZES_SPAN) } else { (SMALL, LONGEST_UNTOLD) };
-        let tells =
-            bits >= small * self.largest.0.max(self.largest.1) || now.saturating_since(self.told) >= untold;
+        let tells = bits >= small * self.largest_of_late() || now.saturating_since(self.told) >= untold;
         if tells {
             self.told = now;
         }
@@ -127,11 +126,17 @@ impl Sizes {
         tells.then_some(serialised)
     }
 
+    /// Bits of the largest packet of the present span and of the one before.
+    #[inline]
+    fn largest_of_late(&self) -> f64 {
+        self.largest.0.max(self.largest.1)
+    }
+
     /// Whether a packet of so many bits, which was not told of yet, is larger than all before, while no capacity says by how much it
     /// is slower for that.
     #[inline]
     fn are_outgrown(&self, bits: f64) -> bool {
-        self.capacity.is_none() && ALIKE * bits > self.largest.0.max(self.largest.1)
+        self.capacity.is_none() && ALIKE * bits > self.largest_of_late()
     }
 
     /// A packet of so many bits, the largest so far, took so many seconds longer than others.
